@@ -1,0 +1,2 @@
+"""Assay: evaluations whose verdicts anyone can re-derive offline."""
+
