@@ -1,1 +1,1 @@
-"""TODO"""
+"""What several labs register as data: predicates, admission stages, funnels, selections and decision tables."""

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Intervals, tests and power: exact numbers in, numbers out, no I/O."""

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Where committed evidence lies: the `Store` protocol and its SQLite driver."""

@@ -1,0 +1,1 @@
+"""Pages: what the application shows in a browser."""

@@ -1,0 +1,218 @@
+"""Entries of a log: how one is made, and how a block of them is read back and checked.
+
+An entry is one flat JSON object: the body's members, and the envelope that the writer fills in. Its hash is taken over
+the canonical bytes without ``entryHash`` and ``writerSignature``; its signature is over the 32 raw bytes of that hash.
+"""
+
+import binascii
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
+
+from nacl import bindings
+from nacl.exceptions import BadSignatureError
+
+from assay.kernel import canonical
+from assay.kernel.canonical import Frozen, Json
+from assay.kernel.digests import ZERO, hash_bytes, to_raw, to_text
+from assay.kernel.errors import BadInput, MalformedDocument
+from assay.kernel.keys import PublicKey, Signer, encode_signature
+from assay.kernel.layout import LogSpec
+from assay.kernel.store.protocol import EntryRow
+
+__all__ = ["BEFORE_FIRST", "MAX_LINE_BYTES", "Block", "Fault", "Place", "follows", "freeze_body", "make_entry", "scan"]
+
+# An entry is held in memory whole; what is larger is attached as a file.
+MAX_LINE_BYTES = 8 << 20
+_SIGNATURE_TEXT = len("ed25519:") + 88
+_UNREADABLE = bytes(32)
+
+
+class Place(NamedTuple):
+    """Where a log stands: the number of its entries and the raw hash of the last one (zeros before the first)."""
+
+    sequence: int
+    hash: bytes
+
+
+START = Place(0, bytes(32))
+
+
+def freeze_body(spec: LogSpec, body: Json) -> Frozen:
+    """A private, checked copy of a body, ready to be written.
+
+    Raises:
+        BadInput: It is no object, or holds a member that belongs to the envelope.
+        MalformedDocument: It holds something that canonical JSON cannot carry.
+    """
+    if type(body) is not dict:
+        msg = f"log {spec.name}: an entry's body must be an object, got {type(body).__name__}"
+        raise BadInput(msg)
+    taken = [name for name in spec.envelope if name in body]
+    if taken:
+        msg = f"log {spec.name}: a body must not hold {', '.join(taken)}; the writer fills these in"
+        raise BadInput(msg)
+    return canonical.freeze(body)
+
+
+def make_entry(spec: LogSpec, body: Frozen, *, after: Place, recorded_at: str, signer: Signer) -> EntryRow:
+    """The entry that follows ``after``: hashed, linked and signed.
+
+    Raises:
+        KeyRefused: The signer is another domain's.
+        BadInput: The entry is too large.
+    """
+    entry = dict(cast("dict[str, Json]", body.value))  # freeze_body vouches for the object
+    entry["sequence"] = after.sequence + 1
+    entry[spec.link] = to_text(after.hash)
+    entry["recordedAt"] = recorded_at
+    entry["writerKeyId"] = signer.public.key_id
+    digest = hash_bytes(spec.domain, canonical.dumps_frozen(entry, plain=body.plain))
+    entry["entryHash"] = to_text(digest)
+    entry["writerSignature"] = encode_signature(signer.sign(spec.domain, digest))
+    line = canonical.dumps_frozen(entry, plain=body.plain)
+    if len(line) > MAX_LINE_BYTES:
+        msg = f"log {spec.name}: an entry of {len(line)} bytes; at most {MAX_LINE_BYTES} fit, attach the rest as a file"
+        raise BadInput(msg)
+    return EntryRow(spec.name, after.sequence + 1, digest, line)
+
+
+class Fault(NamedTuple):
+    """One thing found wrong: which check, at which line of the log (from 1), and what was expected."""
+
+    check: str
+    line: int
+    message: str
+
+
+@dataclass(slots=True)
+class Block:
+    """What a scan of consecutive lines found.
+
+    Args:
+        lines: How many lines there were.
+        hashes: The entry hashes as stated, 32 bytes each (zeros where a line states none).
+        faults: Everything found wrong, in order.
+        first: The sequence and link that the first line states.
+        last: The sequence and entry hash that the last line states.
+        picked: The lines whose member the caller asked for, with their line number.
+    """
+
+    lines: int = 0
+    hashes: bytearray = field(default_factory=bytearray)
+    faults: list[Fault] = field(default_factory=list[Fault])
+    first: tuple[Json, Json] = (None, None)
+    last: tuple[Json, Json] = (None, None)
+    picked: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
+
+
+def scan(
+    spec: LogSpec,
+    key: PublicKey,
+    lines: Iterable[bytes],
+    *,
+    first_line: int = 1,
+    pick: Sequence[bytes] = (),
+) -> Block:
+    """Reads consecutive lines of a log and checks each, and each against the one before it.
+
+    Checks are independent: a wrong hash does not hide a right signature. The caller joins blocks: whether the first
+    line follows from what came before it is for :func:`join`.
+
+    Args:
+        spec: The log's declaration.
+        key: The log's key.
+        lines: Lines without their line feed.
+        first_line: The number of the first line in its log, from 1.
+        pick: Byte strings; a line that holds one of them is handed back whole.
+
+    Complexity: One signature check (about 56 microseconds) and about ten microseconds of everything else a line.
+    """
+    block = Block()
+    number = first_line - 1
+    for line in lines:
+        number += 1
+        block.lines += 1
+        entry = _read(line, number, block)
+        if pick and any(mark in line for mark in pick):
+            block.picked.append((number, line))
+        stated = (entry.get("sequence"), entry.get(spec.link))
+        if block.lines == 1:
+            block.first = stated
+        else:
+            block.faults.extend(follows(stated, block.last, number))
+        block.last = (stated[0], entry.get("entryHash"))
+        block.hashes += _check_entry(spec, key, entry, number, block.faults)
+    return block
+
+
+def _read(line: bytes, number: int, block: Block) -> dict[str, Json]:
+    try:
+        entry = canonical.loads_canonical(line)
+    except MalformedDocument as error:
+        block.faults.append(Fault("canonical", number, error.message))
+        try:
+            entry = canonical.loads(line)
+        except MalformedDocument:
+            return {}
+    if type(entry) is not dict:
+        block.faults.append(Fault("canonical", number, "expected an object"))
+        return {}
+    return entry
+
+
+def follows(stated: tuple[Json, Json], before: tuple[Json, Json], number: int) -> list[Fault]:
+    """What is wrong between an entry and the one before it: nothing, or a gap, a fork, or a broken link.
+
+    Args:
+        stated: The sequence and the link that the entry states.
+        before: The sequence and the entry hash of the entry before it.
+        number: The entry's line number, from 1.
+    """
+    faults: list[Fault] = []
+    sequence, link = stated
+    earlier, digest = before
+    if type(sequence) is not int or type(earlier) is not int or sequence != earlier + 1:
+        faults.append(Fault("sequence", number, f"expected sequence after {earlier!r}, got {sequence!r}"))
+    if link != digest:
+        faults.append(Fault("link", number, f"expected the hash of the entry before, {digest!r}, got {link!r}"))
+    return faults
+
+
+BEFORE_FIRST: tuple[Json, Json] = (0, ZERO)
+
+
+def _check_entry(spec: LogSpec, key: PublicKey, entry: dict[str, Json], number: int, faults: list[Fault]) -> bytes:
+    digest_text = entry.pop("entryHash", None)
+    signature = entry.pop("writerSignature", None)
+    if entry.get("writerKeyId") != key.key_id:
+        faults.append(Fault("signature", number, f"expected key {key.key_id}, got {entry.get('writerKeyId')!r}"))
+    if type(entry.get("recordedAt")) is not str:
+        faults.append(Fault("canonical", number, f"expected recordedAt as text, got {entry.get('recordedAt')!r}"))
+    rebuilt = hash_bytes(spec.domain, canonical.dumps(entry))
+    try:
+        digest = to_raw(digest_text) if type(digest_text) is str else _UNREADABLE
+    except MalformedDocument:
+        digest = _UNREADABLE
+    if digest != rebuilt:
+        faults.append(Fault("hash", number, f"expected entryHash {to_text(rebuilt)}, got {digest_text!r}"))
+    if not _signed(key.raw, digest, signature):
+        faults.append(Fault("signature", number, f"writerSignature does not verify under {key.key_id}"))
+    return digest
+
+
+def _signed(public: bytes, digest: bytes, signature: Json) -> bool:
+    if type(signature) is not str or len(signature) != _SIGNATURE_TEXT or not signature.startswith("ed25519:"):
+        return False
+    try:
+        raw = binascii.a2b_base64(signature[8:], strict_mode=True)
+    except (binascii.Error, ValueError):
+        return False
+    # Re-encoding refuses a second spelling of the same bytes (unused bits of the last base64 digit).
+    if encode_signature(raw) != signature:
+        return False
+    try:
+        bindings.crypto_sign_open(raw + digest, public)
+    except (BadSignatureError, ValueError):
+        return False
+    return True

@@ -1,0 +1,102 @@
+"""Taking a run up again: the committed prefix is verified before anything is added to it."""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from assay.kernel.checkpoint import Checkpoint, read_checkpoint, rebuild_hash
+from assay.kernel.digests import to_text
+from assay.kernel.errors import BrokenChain, ForkDetected, SealBroken
+from assay.kernel.keys import PublicKey, decode_signature, verify
+from assay.kernel.layout import Layout, LogSpec
+from assay.kernel.logs import Fault, Place, scan
+from assay.kernel.rebuild import Rebuild, marks_of
+from assay.kernel.store.protocol import Store
+from assay.kernel.writer import State
+
+__all__ = ["recover"]
+
+_BLOCK = 1024
+
+
+def recover(store: Store, layout: Layout, keys: Mapping[str, PublicKey], digests: Mapping[int, str]) -> State:
+    """Where the committed evidence stands, after all of it was verified.
+
+    Args:
+        store: The store to verify.
+        layout: What the lab declared.
+        keys: The public keys by role.
+        digests: The registration digest in force after each entry of the registration log; empty where the layout
+            has none.
+
+    Raises:
+        ForkDetected: Two entries claim one sequence.
+        BrokenChain: An entry or a checkpoint does not follow from those before it.
+        BadSignature: A checkpoint's signature does not verify.
+        SealBroken: A checkpoint names another registration than the one in force.
+    """
+    _refuse_fork(store)
+    points = _read_checkpoints(store, layout, keys, digests)
+    state = State.empty(layout)
+    for spec in layout.logs:
+        rebuilt = _rebuild(store, layout, spec, keys[spec.signer], points)
+        state.frontiers[spec.name], state.places[spec.name] = rebuilt.frontier, rebuilt.place
+    if points:
+        last = points[-1]
+        state.checkpoints = Place(last.sequence + 1, last.hash)
+        state.covered = {log: head.size for log, head in last.heads.items()}
+        state.registration = last.registration
+    if digests:
+        state.registration = digests[max(digests)]
+    return state
+
+
+def _refuse_fork(store: Store) -> None:
+    for fork in store.forks():
+        kept = next((row.hash for row in store.entries(fork.log, fork.sequence)), bytes(32))
+        msg = (
+            f"the run is forked: log {fork.log} has two entries {fork.sequence}, {to_text(kept)} and "
+            f"{to_text(fork.hash)}; both are kept, and the run cannot go on"
+        )
+        raise ForkDetected(msg, log=fork.log, sequence=fork.sequence)
+
+
+def _read_checkpoints(
+    store: Store, layout: Layout, keys: Mapping[str, PublicKey], digests: Mapping[int, str]
+) -> list[Checkpoint]:
+    witness = keys[layout.checkpoint.signer]
+    points: list[Checkpoint] = []
+    previous = bytes(32)
+    for number, row in enumerate(store.checkpoints()):
+        point = read_checkpoint(layout, row.line, f"checkpoint {number}")
+        rebuilt = rebuild_hash(layout.checkpoint, row.line)
+        if (point.sequence, point.previous, point.hash) != (number, previous, rebuilt):
+            msg = f"checkpoint {number} does not follow: it states number {point.sequence}, hash {to_text(point.hash)}"
+            raise BrokenChain(msg, checkpoint=number)
+        verify(witness.raw, point.hash, decode_signature(point.signature))
+        if digests and point.registration != (in_force := in_force_at(digests, point.heads[layout.logs[0].name].size)):
+            msg = f"checkpoint {number} names registration {point.registration}, in force was {in_force}"
+            raise SealBroken(msg, checkpoint=number)
+        points.append(point)
+        previous = point.hash
+    return points
+
+
+def in_force_at(digests: Mapping[int, str], size: int) -> str | None:
+    """The registration digest in force when the registration log had ``size`` entries (closing entries change none)."""
+    return next((digests[sequence] for sequence in sorted(digests, reverse=True) if sequence <= size), None)
+
+
+def _rebuild(store: Store, layout: Layout, spec: LogSpec, key: PublicKey, points: list[Checkpoint]) -> Rebuild:
+    rebuild = Rebuild(spec, layout.tree, marks_of(spec, points))
+    lines = (row.line for row in store.entries(spec.name))
+    while block := list(islice(lines, _BLOCK)):
+        _raise_first(spec, iter(rebuild.feed(scan(spec, key, block, first_line=rebuild.place.sequence + 1))))
+    _raise_first(spec, iter(rebuild.finish()))
+    return rebuild
+
+
+def _raise_first(spec: LogSpec, faults: Iterator[Fault]) -> None:
+    fault = next(faults, None)
+    if fault is not None:
+        msg = f"log {spec.name}, entry {fault.line}: {fault.message}"
+        raise BrokenChain(msg, log=spec.name, sequence=fault.line, check=fault.check)

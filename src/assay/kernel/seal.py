@@ -1,0 +1,214 @@
+"""Sealing a registration, amending it, and opening it again.
+
+The registration log, signed by its author, begins with the sealed document and the public keys that will sign the run's
+evidence. An amendment is a further entry that says why, and what its author had already seen; nothing is ever edited,
+and every digest that was in force stays in the log.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from assay.kernel import canonical
+from assay.kernel.canonical import Json
+from assay.kernel.digests import digest
+from assay.kernel.errors import BadInput, MalformedDocument, Refused, SealBroken
+from assay.kernel.keys import PublicKey
+from assay.kernel.layout import ENVELOPE, REGISTRATION_LOG
+from assay.kernel.shape import read_list, read_object
+
+__all__ = [
+    "REGISTRATION_DOMAIN",
+    "Amendment",
+    "Sealed",
+    "amendment_body",
+    "differing_members",
+    "open_seal",
+    "registration_digest",
+    "seal_body",
+]
+
+REGISTRATION_DOMAIN = "assay-registration-v1"
+_ENVELOPE = dict.fromkeys((*ENVELOPE, REGISTRATION_LOG.link), (str, int))
+_SEALED = {"kind": str, "version": int, "lab": str, "document": dict, "registration": str, "signers": list}
+_AMENDED = {"kind": str, "document": dict, "registration": str, "replaces": str, "why": str, "seen": str}
+
+
+def registration_digest(document: Json) -> str:
+    """The digest of a registration document."""
+    return digest(REGISTRATION_DOMAIN, document)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amendment:
+    """One change of a sealed registration: when, why, what its author had seen by then, and the digests."""
+
+    at: str
+    why: str
+    seen: str
+    replaces: str
+    registration: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """A registration as it stands in its log.
+
+    Args:
+        lab: The lab it is for.
+        document: The document in force.
+        registration: Its digest.
+        signers: Every key that may sign this run's evidence.
+        sealed_at: When it was sealed.
+        amendments: What was changed since, oldest first.
+        digests: The digest in force after each entry of the registration log, by sequence.
+    """
+
+    lab: str
+    document: Mapping[str, Json]
+    registration: str
+    signers: tuple[PublicKey, ...]
+    sealed_at: str
+    amendments: tuple[Amendment, ...]
+    digests: Mapping[int, str]
+
+
+def seal_body(lab: str, document: Mapping[str, Json], signers: Sequence[PublicKey]) -> dict[str, Json]:
+    """The body of the entry that seals a registration."""
+    return {
+        "kind": "registration.sealed",
+        "version": 1,
+        "lab": lab,
+        "document": dict(document),
+        "registration": registration_digest(dict(document)),
+        "signers": [key.to_json() for key in signers],
+    }
+
+
+def amendment_body(sealed: Sealed, document: Mapping[str, Json], *, why: str, seen: str) -> dict[str, Json]:
+    """The body of the entry that replaces the document in force.
+
+    Args:
+        sealed: The registration as it stands.
+        document: The new document.
+        why: The reason, in words.
+        seen: What the author had already seen of the data or the results.
+
+    Raises:
+        BadInput: A blank reason or a blank account of what was seen.
+        Refused: The document is the one in force already.
+    """
+    if not (why.strip() and seen.strip()):
+        msg = "an amendment must say why it is made and what its author had already seen; neither may be blank"
+        raise BadInput(msg)
+    new = registration_digest(dict(document))
+    if new == sealed.registration:
+        msg = f"the amendment changes nothing: the document in force is {new} already"
+        raise Refused(msg)
+    return {
+        "kind": "registration.amended",
+        "document": dict(document),
+        "registration": new,
+        "replaces": sealed.registration,
+        "why": why,
+        "seen": seen,
+    }
+
+
+def open_seal(entries: Iterable[Mapping[str, Json]]) -> Sealed:
+    """The registration that the entries of a registration log state, in order.
+
+    The caller has checked the entries as entries (hashes, links, signatures); here it is checked that they are a seal
+    and its amendments.
+
+    Raises:
+        MalformedDocument: An entry is neither.
+        SealBroken: A digest does not fit its document, or an amendment does not replace the document in force.
+    """
+    sealed: Sealed | None = None
+    for entry in entries:
+        kind = entry.get("kind")
+        if kind == "run.closed":
+            break
+        sealed = _read_seal(dict(entry)) if sealed is None else _read_amendment(sealed, dict(entry))
+    if sealed is None:
+        msg = "the registration log holds no sealed registration"
+        raise SealBroken(msg)
+    return sealed
+
+
+def _read_seal(entry: dict[str, Json]) -> Sealed:
+    read_object(entry, "registration entry 1", {**_SEALED, **_ENVELOPE})
+    if (entry["kind"], entry["version"]) != ("registration.sealed", 1):
+        msg = f"expected registration.sealed version 1, got {entry['kind']!r} version {entry['version']!r}"
+        raise MalformedDocument(msg, reason="kind")
+    signers = [PublicKey.from_json(item, "signer") for item in read_list(entry["signers"], "signers")]
+    for attribute in ("role", "key_id", "raw"):
+        if len({getattr(key, attribute) for key in signers}) != len(signers):
+            msg = f"the sealed signers share a {attribute}; every role has a key of its own"
+            raise SealBroken(msg)
+    registration = _check_digest(entry)
+    return Sealed(
+        lab=cast("str", entry["lab"]),
+        document=cast("dict[str, Json]", entry["document"]),
+        registration=registration,
+        signers=tuple(signers),
+        sealed_at=cast("str", entry["recordedAt"]),
+        amendments=(),
+        digests={1: registration},
+    )
+
+
+def _read_amendment(sealed: Sealed, entry: dict[str, Json]) -> Sealed:
+    where = f"registration entry {entry.get('sequence')}"
+    read_object(entry, where, {**_AMENDED, **_ENVELOPE})
+    texts = cast("dict[str, str]", entry)  # read_object vouches for the types of the members used as text
+    if texts["kind"] != "registration.amended":
+        msg = f"{where}: expected registration.amended, got {texts['kind']!r}"
+        raise MalformedDocument(msg, reason="kind")
+    registration = _check_digest(entry)
+    if texts["replaces"] != sealed.registration or registration == sealed.registration:
+        msg = f"{where}: expected to replace {sealed.registration} by another document, got {texts['replaces']}"
+        raise SealBroken(msg)
+    if not (texts["why"].strip() and texts["seen"].strip()):
+        msg = f"{where}: an amendment must say why it was made and what its author had seen"
+        raise SealBroken(msg)
+    sequence = cast("int", entry["sequence"])
+    amendment = Amendment(
+        at=texts["recordedAt"],
+        why=texts["why"],
+        seen=texts["seen"],
+        replaces=texts["replaces"],
+        registration=registration,
+        sequence=sequence,
+    )
+    return Sealed(
+        lab=sealed.lab,
+        document=cast("dict[str, Json]", entry["document"]),
+        registration=registration,
+        signers=sealed.signers,
+        sealed_at=sealed.sealed_at,
+        amendments=(*sealed.amendments, amendment),
+        digests={**sealed.digests, sequence: registration},
+    )
+
+
+def _check_digest(entry: Mapping[str, Json]) -> str:
+    stated, rebuilt = entry["registration"], registration_digest(entry["document"])
+    if stated != rebuilt:
+        msg = f"the registration was edited after it was sealed: sealed as {stated}, the document gives {rebuilt}"
+        raise SealBroken(msg)
+    return rebuilt
+
+
+def differing_members(first: Mapping[str, Json], second: Mapping[str, Json], prefix: str = "") -> list[str]:
+    """The dotted names of the members in which two documents differ, for messages."""
+    names: list[str] = []
+    for name in sorted({*first, *second}):
+        one, other = first.get(name), second.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            names.extend(differing_members(one, other, f"{prefix}{name}."))
+        elif name not in first or name not in second or canonical.dumps(one) != canonical.dumps(other):
+            names.append(prefix + name)
+    return names

@@ -1,0 +1,54 @@
+"""Names in messages: how a value is shown, and which known name was probably meant."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["describe", "nearest", "show"]
+
+_LONGEST = 60
+_MOST_LISTED = 12
+
+
+def show(value: object) -> str:
+    """The value as a message shows it: quoted where it is text, never longer than 60 characters or so."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A clause for a message: the known name that *name* was probably meant to be, else the known names.
+
+    >>> nearest("turn", ["turns", "cost"])
+    "did you mean 'turns'?"
+    >>> nearest("x", ["turns", "cost"])
+    "known: 'turns', 'cost'"
+    """
+    names = list(known)
+    close = get_close_matches(name, names, n=1)
+    if close:
+        return f"did you mean {show(close[0])}?"
+    if not names:
+        return "there are none"
+    rest = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return f"known: {', '.join(map(show, names[:_MOST_LISTED]))}{rest}"
+
+
+def describe(value: object) -> str:
+    """The kind of a JSON value in plain words, with the value where it is short.
+
+    >>> describe(True), describe([]), describe(3)
+    ('true', 'a list', '3')
+    """
+    match value:
+        case None:
+            return "nothing (null)"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return f"the text {show(value)}"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "an object"
+        case _:
+            return show(value)

@@ -1,0 +1,80 @@
+"""The `Lab` protocol: what the verifier asks of a lab, and nothing else.
+
+The verifier checks a bundle's integrity without any lab. Where the bundle's lab is installed, it also runs the lab's
+structural checks and derives the verdict again.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from assay.kernel.canonical import Json
+from assay.kernel.layout import Layout
+from assay.verifier.figures import Report
+
+__all__ = ["Check", "Evidence", "Lab", "Record"]
+
+Record = Mapping[str, Json]
+R = TypeVar("R")
+
+
+class Evidence(Protocol):
+    """Verified evidence, as a lab's pure functions read it: from a store or, when verifying, from a bundle."""
+
+    def entries(self, log: str) -> Iterator[Record]:
+        """The entries of one log in order, whole (body and envelope); each call starts at the first entry."""
+        ...
+
+    def file(self, path: str) -> bytes:
+        """The bytes of an attached file whose digest the logs commit.
+
+        Raises:
+            EvidenceInvalid: No entry attaches such a file.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check(Generic[R]):
+    """One structural check of a lab's evidence: returns if it holds, raises ``EvidenceInvalid`` if it does not."""
+
+    name: str
+    run: Callable[[R, Evidence], None]
+
+
+class Lab(Protocol[R]):
+    """One kind of evaluation, as the verifier sees it. ``R`` is the lab's own registration type."""
+
+    @property
+    def name(self) -> str:
+        """The lab's name, as registrations and manifests carry it."""
+        ...
+
+    @property
+    def layout(self) -> Layout:
+        """What the lab declares about its evidence."""
+        ...
+
+    def load(self, document: Record) -> R:
+        """The registration a sealed document states.
+
+        Raises:
+            BadInput: The document is not a valid registration; the message lists every problem found.
+        """
+        ...
+
+    def checks(self) -> tuple[Check[R], ...]:
+        """The lab's structural checks, in the order in which they are run."""
+        ...
+
+    def derive(self, registration: R, evidence: Evidence) -> dict[str, Json]:
+        """The verdict: a pure function of registration and evidence, the same bytes on any machine.
+
+        Raises:
+            EvidenceInvalid: The evidence cannot be what a run under this registration writes.
+        """
+        ...
+
+    def report(self, verdict: Record) -> Report:
+        """Tables and figures of a verdict."""
+        ...
