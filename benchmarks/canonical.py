@@ -82,8 +82,8 @@ class Draw:
     def _container(self, room: int) -> Json:
         kind, size = divmod(self._take(1), 5)
         if kind % 3:
-            return {NAMES[self._take(1) % len(NAMES)]: self._value(room) for _ in range(size)}
-        return [self._value(room) for _ in range(size)]
+            return {NAMES[self._take(1) % len(NAMES)]: self._value(room) for _ in range(size + room)}
+        return [self._value(room) for _ in range(size + room)]
 
     def _value(self, room: int) -> Json:
         kind = self._take(1) % 8

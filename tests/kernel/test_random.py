@@ -125,6 +125,17 @@ def test_rejection_really_happens_and_shifts_what_follows() -> None:
     assert 390 < stream.position < 510
 
 
+# The first words of these streams are above two thirds of 2^64: half of one is a bound with just two whole multiples.
+@pytest.mark.parametrize(("seed", "refused"), [(10, True), (11, True), (0, False), (1, False)])
+def test_the_least_refused_word_is_the_multiple_itself(seed: int, refused: bool) -> None:
+    word = Stream(seed, "edge").next64()
+    bound = word // 2 if refused else word // 2 + 1
+    assert WORDS // bound * bound == (word if refused else word + 1)
+    edge = Stream(seed, "edge")
+    edge.below(bound)
+    assert (edge.position > 1) == refused
+
+
 def test_a_bound_of_one_uses_a_word() -> None:
     stream = Stream(7, "x")
     assert [stream.below(1), stream.position] == [0, 1]

@@ -135,11 +135,11 @@ def test_integers_and_decimals_compare_exactly():
     [
         ("turns > 0", "x: expected a condition such as"),
         (None, "nothing (null)"),
-        ([], "a list"),
+        ([], "an empty list"),
         ({}, "no members"),
         ({"all": [], "any": []}, "all, any and not by itself"),
         ({"every": []}, "got 'every'"),
-        ({"all": {}}, "x.all: expected a list of conditions, got an object"),
+        ({"all": {}}, "x.all: expected a list of conditions, got an empty object"),
         ({"any": "turns"}, "x.any: expected a list"),
         ({"not": [1]}, "x.not: expected a condition"),
         ({"field": "turns", "op": "gt"}, "x: value is missing"),

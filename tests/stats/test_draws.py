@@ -53,6 +53,16 @@ def test_a_third_of_the_words_is_refused_where_it_should_be() -> None:
     assert 1400 < draws.position < 1600
 
 
+# The bounds whose least refused word is the stream's first word, or the one after it (see the test of the stream).
+@pytest.mark.parametrize(("seed", "more"), [(10, 0), (11, 0), (0, 1), (1, 1)])
+def test_the_edge_of_refusal_is_that_of_the_stream(seed: int, more: int) -> None:
+    stream = Stream(seed, "edge")
+    bound = Stream(seed, "edge").next64() // 2 + more
+    draws = Draws(stream.key)
+    assert draws.below(bound, 3).tolist() == [stream.below(bound) for _ in range(3)]
+    assert draws.position == stream.position
+
+
 def test_another_stream_gives_other_draws() -> None:
     assert Draws(Stream(7, "x").key).raw(4).tolist() != Draws(Stream(7, "y").key).raw(4).tolist()
 

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from assay.kernel.errors import BadInput, MalformedDocument
 from assay.kernel.layout import check_path
@@ -90,19 +90,9 @@ def _end_record(count: int, directory_size: int, offset: int) -> bytes:
     return _END.pack(b"PK\x05\x06", 0, 0, count, count, directory_size, offset, 0)
 
 
-class NotAnArchive(MalformedDocument):  # noqa: N818 - families of errors are named for what is wrong
-    """A file that is not the one zip form of a bundle.
-
-    Args:
-        what: What is wrong with it.
-    """
-
-    def __init__(self, what: str) -> None:
-        """Says what is wrong, and what to do about another tool's zip."""
-        super().__init__(
-            f"not the zip form of a bundle: {what}; if it was zipped by another tool, unpack it and verify the folder",
-            reason="archive",
-        )
+def _refuse(what: str) -> NoReturn:
+    msg = f"not the zip form of a bundle: {what}; if it was zipped by another tool, unpack it and verify the folder"
+    raise MalformedDocument(msg, reason="archive")
 
 
 def read_archive(path: Path) -> dict[str, Span]:
@@ -125,11 +115,11 @@ def read_archive(path: Path) -> dict[str, Span]:
 def _read_archive(path: Path, file: BinaryIO) -> dict[str, Span]:
     total = file.seek(0, 2)
     if total < _END.size:
-        raise NotAnArchive("it is too short")
+        _refuse("it is too short")
     file.seek(total - _END.size)
     magic, _, _, count, _, directory_size, start, _ = _END.unpack(file.read(_END.size))
     if magic != b"PK\x05\x06" or start + directory_size + _END.size != total:
-        raise NotAnArchive("it does not end with its directory")
+        _refuse("it does not end with its directory")
     file.seek(start)
     directory = file.read(directory_size)
     spans: dict[str, Span] = {}
@@ -140,17 +130,17 @@ def _read_archive(path: Path, file: BinaryIO) -> dict[str, Span]:
         header = _local_header(member)
         span = Span(path, offset + len(header), size)
         if span.offset + size > start:
-            raise NotAnArchive(f"{member.path} reaches beyond its place")
+            _refuse(f"{member.path} reaches beyond its place")
         file.seek(offset)
         if file.read(len(header)) != header or _crc(span) != crc:
-            raise NotAnArchive(f"{member.path} is not stored as its directory says")
+            _refuse(f"{member.path} is not stored as its directory says")
         rebuilt.append(_central_header(member, offset))
         spans[member.path] = span
         offset = span.offset + size
     if (b"".join(rebuilt), offset) != (directory, start) or _end_record(len(spans), directory_size, start) != (
         _tail(file, total)
     ):
-        raise NotAnArchive("its directory is not the one its members give")
+        _refuse("its directory is not the one its members give")
     return spans
 
 
@@ -163,12 +153,12 @@ def _directory_entries(directory: bytes, count: int) -> Iterator[tuple[bytes, in
     at = 0
     for _ in range(count):
         if at + _CENTRAL.size > len(directory):
-            raise NotAnArchive("its directory is cut short")
+            _refuse("its directory is cut short")
         fields = _CENTRAL.unpack_from(directory, at)
         method, crc, packed, size, name_length = fields[4], fields[7], fields[8], fields[9], fields[10]
         name = directory[at + _CENTRAL.size : at + _CENTRAL.size + name_length]
         if method != 0 or packed != size:
-            raise NotAnArchive(f"{name!r} is compressed")
+            _refuse(f"{name!r} is compressed")
         yield name, crc, size
         at += _CENTRAL.size + name_length
 
@@ -176,10 +166,10 @@ def _directory_entries(directory: bytes, count: int) -> Iterator[tuple[bytes, in
 def _check_name(name: bytes, seen: dict[str, Span]) -> str:
     try:
         path = check_path(name.decode("ascii"))
-    except (UnicodeDecodeError, MalformedDocument) as error:
-        raise NotAnArchive(f"the name {name!r} does not stay inside the bundle") from error
+    except (UnicodeDecodeError, MalformedDocument):
+        _refuse(f"the name {name!r} does not stay inside the bundle")
     if path in seen:
-        raise NotAnArchive(f"{path} is there twice")
+        _refuse(f"{path} is there twice")
     return path
 
 

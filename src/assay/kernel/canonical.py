@@ -39,6 +39,7 @@ __all__ = [
     "freeze",
     "loads",
     "loads_canonical",
+    "read_canonical",
 ]
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
@@ -230,19 +231,29 @@ def loads_canonical(data: bytes) -> Json:
     Raises:
         MalformedDocument: As :func:`loads`, or ``not-canonical``, with the offset of the first byte that differs.
     """
+    return read_canonical(data).value
+
+
+def read_canonical(data: bytes) -> Frozen:
+    """As :func:`loads_canonical`, and whether the value is plain, so that writing it again needs no walk.
+
+    Raises:
+        MalformedDocument: As :func:`loads_canonical`.
+    """
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
         value = None
-    if _dump_fast(value) == data:
-        return value
+    plain = _is_plain(value, MAX_DEPTH)
+    if _dump_vouched(value, value if plain else _swap_floats(value, MAX_DEPTH)) == data:
+        return Frozen(value, plain=plain)
     value = loads(data)
     expected = dumps(value)
     if expected != data:
         offset = next((i for i, pair in enumerate(zip(expected, data, strict=False)) if pair[0] != pair[1]), None)
         offset = min(len(expected), len(data)) if offset is None else offset
         _refuse("not-canonical", f"not canonical (RFC 8785): differs from byte {offset} on", offset=offset)
-    return value
+    return Frozen(value, plain=False)
 
 
 def _decode(data: bytes | str) -> str:

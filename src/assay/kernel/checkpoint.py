@@ -15,20 +15,11 @@ from assay.kernel.canonical import Json
 from assay.kernel.digests import hash_bytes, to_raw, to_text
 from assay.kernel.errors import MalformedDocument
 from assay.kernel.keys import Signer, encode_signature
-from assay.kernel.layout import HEAD_MEMBERS, CheckpointSpec, Layout
+from assay.kernel.layout import CHECKPOINT_MEMBERS, HEAD_MEMBERS, CheckpointSpec, Layout
 from assay.kernel.shape import Members, read_object
 
 __all__ = ["Checkpoint", "Head", "make_checkpoint", "read_checkpoint", "rebuild_hash"]
 
-_OWN: Members = {
-    "version": int,
-    "checkpointSequence": int,
-    "previousCheckpointHash": str,
-    "createdAt": str,
-    "witnessKeyId": str,
-    "checkpointHash": str,
-    "witnessSignature": str,
-}
 _SEALED = ("checkpointHash", "witnessSignature")
 
 
@@ -113,7 +104,7 @@ def read_checkpoint(layout: Layout, line: bytes, where: str) -> Checkpoint:
     value = canonical.loads_canonical(line)
     paths = [spec.head_path(log.name) for log in layout.logs]
     tops: Members = {path[0]: dict for path in paths}
-    known = {**_OWN, **dict.fromkeys(spec.extra, (str, int, float, bool, list, dict, type(None))), **tops}
+    known = {**CHECKPOINT_MEMBERS, **dict.fromkeys(spec.extra, (str, int, float, bool, list, dict, type(None))), **tops}
     fields = read_object(value, where, {**known, spec.registration: str})
     if fields["version"] != 1:
         msg = f"{where}: expected version 1, got {fields['version']!r}"

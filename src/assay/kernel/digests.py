@@ -6,7 +6,7 @@ from typing import Final
 from assay.kernel.canonical import Writable, dumps
 from assay.kernel.errors import InvariantBroken, MalformedDocument
 
-__all__ = ["ZERO", "digest", "hash_bytes", "to_raw", "to_text"]
+__all__ = ["ZERO", "digest", "domain_prefix", "hash_bytes", "to_raw", "to_text"]
 
 _PREFIX: Final = "sha256:"
 _HEX: Final = frozenset("0123456789abcdef")
@@ -19,10 +19,19 @@ def hash_bytes(domain: str, payload: bytes) -> bytes:
     Raises:
         InvariantBroken: The domain itself holds a zero byte, so that it would not end where it ends.
     """
+    return hashlib.sha256(domain_prefix(domain) + payload).digest()
+
+
+def domain_prefix(domain: str) -> bytes:
+    """What is hashed before the payload: the domain and one zero byte.
+
+    Raises:
+        InvariantBroken: The domain itself holds a zero byte, so that it would not end where it ends.
+    """
     if "\0" in domain:
         msg = f"a digest's domain must not hold a zero byte: {domain!r}"
         raise InvariantBroken(msg)
-    return hashlib.sha256(domain.encode() + b"\0" + payload).digest()
+    return domain.encode() + b"\0"
 
 
 def digest(domain: str, value: Writable) -> str:

@@ -5,22 +5,73 @@ declaration, so that a bundle can be checked where its lab is not installed.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from assay.kernel.canonical import Json
 from assay.kernel.errors import InvariantBroken, MalformedDocument
 from assay.kernel.merkle import RFC6962, TreeScheme
+from assay.kernel.paths import RESERVED, TakenPaths
 
 __all__ = ["CheckpointSpec", "Closing", "Layout", "LogSpec", "RegistrationFile", "default_layout"]
 
 ENVELOPE = ("sequence", "recordedAt", "writerKeyId", "entryHash", "writerSignature")
 HEAD_MEMBERS = ("treeSize", "merkleRoot", "lastEntryHash")
+CHECKPOINT_MEMBERS = (
+    "version",
+    "checkpointSequence",
+    "previousCheckpointHash",
+    "createdAt",
+    "witnessKeyId",
+    "checkpointHash",
+    "witnessSignature",
+)
+# A layout may come from a hostile manifest: its size bounds the work that every step does for each log.
+_MAX_LOGS = 64
+_MAX_HEAD_DEPTH = 4
+_OTHER_TABLES = frozenset({"checkpoints", "files", "forks"})
+CHECKPOINT_MEMBERS: Mapping[str, type] = {
+    "version": int,
+    "checkpointSequence": int,
+    "previousCheckpointHash": str,
+    "createdAt": str,
+    "witnessKeyId": str,
+    "checkpointHash": str,
+    "witnessSignature": str,
+}
+# Where the format's own files lie: a log or a registration there would be read as two things at once.
+_RESERVED = ("manifest.json", "checkpoints/", "proofs/", "notes/", "anchors/")
+_MAX_LOGS = 64
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _SEGMENT = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _PATH = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT}){{0,7}}")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,62}")
 _DOMAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
+
+
+def _check_own_file(path: str) -> None:
+    if check_path(path).startswith(_RESERVED):
+        _refuse(f"{path} lies where the format keeps files of its own; choose another place")
+
+
+def _check_domain(domain: str) -> None:
+    if not _DOMAIN.fullmatch(domain):
+        _refuse(f"expected a domain of plain characters, got {domain!r:.120}")
+
+
+def _require_distinct(what: str, values: Sequence[object]) -> None:
+    if len(set(values)) != len(values):
+        _refuse(f"every {what} must be used once, got {values}")
+
+
+def _refuse(msg: str) -> NoReturn:
+    raise MalformedDocument(msg, reason="layout")
+
+
+def note_role(log: str) -> str:
+    """The role of the key that signs a log's published head."""
+    return f"note-{log}"
 
 
 def check_path(path: str) -> str:
@@ -33,6 +84,13 @@ def check_path(path: str) -> str:
         msg = f"expected a plain relative path inside the bundle, got {path!r}"
         raise MalformedDocument(msg, reason="path", path=path)
     return path
+
+
+def _check_role(role: str) -> None:
+    # A role names a key file; the keys of published heads are called after their logs.
+    if not _NAME.fullmatch(role) or role.startswith("note-"):
+        msg = f"a signing role needs a plain name that does not begin with note-, got {role!r}"
+        raise MalformedDocument(msg, reason="role")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +114,16 @@ class LogSpec:
     table: str = ""
 
     def __post_init__(self) -> None:
-        """Refuses names that could not be a file, a table or a domain."""
+        """Refuses names that could not be a file, a table, a domain or a role."""
         object.__setattr__(self, "table", self.table or "log_" + self.name.lower().replace("-", "_"))
         if not (_NAME.fullmatch(self.name) and _IDENTIFIER.fullmatch(self.table) and _DOMAIN.fullmatch(self.domain)):
             msg = f"a log needs a plain name, table and domain, got {self.name!r}, {self.table!r}, {self.domain!r}"
             raise MalformedDocument(msg, reason="log-spec")
-        check_path(self.file)
+        if self.table in _OTHER_TABLES or self.table.startswith("sqlite_"):
+            msg = f"log {self.name}: the table {self.table} is the store's own"
+            raise MalformedDocument(msg, reason="log-spec")
+        _check_role(self.signer)
+        _check_own_file(self.file)
         if self.link in ENVELOPE or not _NAME.fullmatch(self.link):
             msg = f"log {self.name}: the link member cannot be called {self.link!r}"
             raise MalformedDocument(msg, reason="log-spec")
@@ -101,6 +163,23 @@ class CheckpointSpec:
     registration: str = "registration"
     extra: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuses a domain that is not plain, and members that share a name."""
+        _check_domain(self.domain)
+        _require_distinct("checkpoint member", [*CHECKPOINT_MEMBERS, self.registration, *self.extra])
+
+    def check_heads(self, logs: Iterable[str]) -> None:
+        """Returns if every log's tree head has a place of its own.
+
+        Raises:
+            MalformedDocument: Two logs share one, or one is the place of another member.
+        """
+        paths = [self.head_path(log) for log in logs]
+        _require_distinct("tree head", paths)
+        taken = {*CHECKPOINT_MEMBERS, self.registration, *self.extra}
+        if not all(path and path[0] not in taken for path in paths):
+            _refuse(f"a tree head cannot lie at {sorted(paths)}: no such place, or that of another member")
+
     def head_path(self, log: str) -> tuple[str, ...]:
         """The path of member names that leads to a log's tree head."""
         return self.heads.get(log, ("trees", log))
@@ -135,6 +214,11 @@ class RegistrationFile:
     file: str
     domain: str
 
+    def __post_init__(self) -> None:
+        """Refuses a place of the format's own, and a domain that is not plain."""
+        _check_own_file(self.file)
+        _check_domain(self.domain)
+
     def to_json(self) -> dict[str, Json]:
         """The declaration as a manifest carries it."""
         return {"file": self.file, "domain": self.domain}
@@ -168,21 +252,22 @@ class Layout:
     attachments: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuses two logs that share a name, file, table, domain or signer."""
+        """Refuses no logs or too many, names of logs that are not declared, and anything that would be two things."""
+        if not 0 < len(self.logs) <= _MAX_LOGS:
+            _refuse(f"expected 1 to {_MAX_LOGS} logs, got {len(self.logs)}")
         for attribute in ("name", "file", "table", "domain", "signer"):
-            values = [getattr(spec, attribute) for spec in self.logs]
-            if len(set(values)) != len(values):
-                msg = f"every log needs a {attribute} of its own, got {values}"
-                raise MalformedDocument(msg, reason="layout")
+            _require_distinct(attribute, [getattr(spec, attribute) for spec in self.logs])
         names = {spec.name for spec in self.logs}
         optional = {name for name in (self.recovery, self.attachments) if name is not None}
         strangers = (set(self.closings) | set(self.checkpoint.heads) | optional) - names
         if strangers:
-            msg = f"the layout names logs it does not declare: {sorted(strangers)}"
-            raise MalformedDocument(msg, reason="layout")
-        if self.checkpoint.signer in {spec.signer for spec in self.logs}:
-            msg = "the witness key must not be a log's key"
-            raise MalformedDocument(msg, reason="layout")
+            _refuse(f"the layout names logs it does not declare: {sorted(strangers)}")
+        if self.registration is not None:
+            _require_distinct("file", [self.registration.file, *(spec.file for spec in self.logs)])
+        _require_distinct("domain", [self.checkpoint.domain, *(spec.domain for spec in self.logs)])
+        signers = [self.checkpoint.signer, *(spec.signer for spec in self.logs), *map(note_role, names)]
+        _require_distinct("signer", signers)
+        self.checkpoint.check_heads(names)
 
     def log(self, name: str) -> LogSpec:
         """The declaration of one log.
@@ -207,6 +292,16 @@ class Layout:
             "recovery": self.recovery,
             "attachments": self.attachments,
         }
+
+
+def _refuse_conflicts(taken: Iterable[str], paths: Iterable[str]) -> None:
+    shelf = TakenPaths(taken)
+    for path in paths:
+        other = shelf.conflict(path)
+        if other is not None:
+            msg = f"the layout puts {path} where {other} is"
+            raise MalformedDocument(msg, reason="layout")
+        shelf.extend([path])
 
 
 def default_layout(lab: str, logs: tuple[str, ...]) -> Layout:

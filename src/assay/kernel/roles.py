@@ -1,19 +1,15 @@
 """The keys of a run: one role each, and the name under which a log's head is published."""
 
+from collections.abc import Iterable
 from hashlib import sha256
 
 from assay.kernel.keys import PublicKey
-from assay.kernel.layout import Layout
+from assay.kernel.layout import Layout, note_role
 
-__all__ = ["AUTHOR", "NOTE_DOMAIN", "note_origin", "note_role", "roles_of"]
+__all__ = ["AUTHOR", "NOTE_DOMAIN", "note_origin", "note_role", "roles_of", "run_id"]
 
 AUTHOR = "author"
 NOTE_DOMAIN = "c2sp-signed-note"
-
-
-def note_role(log: str) -> str:
-    """The role of the key that signs a log's published head."""
-    return f"note-{log}"
 
 
 def roles_of(layout: Layout) -> dict[str, str]:
@@ -24,6 +20,11 @@ def roles_of(layout: Layout) -> dict[str, str]:
     return roles
 
 
+def run_id(signers: Iterable[PublicKey], witness_role: str = "witness") -> str:
+    """A run's name: 16 hex digits of the SHA-256 of its witness key, which is the run's own."""
+    return next(sha256(key.raw).hexdigest()[:16] for key in signers if key.role == witness_role)
+
+
 def note_origin(lab: str, witness: PublicKey, log: str) -> str:
-    """The name under which a log's head is published as a signed note; the witness key is a run's own."""
-    return f"assay/{lab}/{sha256(witness.raw).hexdigest()[:16]}/{log}"
+    """The name under which a log's head is published as a signed note."""
+    return f"assay/{lab}/{run_id([witness], witness.role)}/{log}"

@@ -19,7 +19,15 @@ from assay.kernel.layout import Layout, check_path
 from assay.kernel.notes import NoteSigner
 from assay.kernel.recovery import recover
 from assay.kernel.roles import AUTHOR, note_origin, note_role, roles_of
-from assay.kernel.seal import Sealed, amendment_body, differing_members, open_seal, registration_digest, seal_body
+from assay.kernel.seal import (
+    Sealed,
+    amendment_body,
+    differing_members,
+    layout_digest,
+    open_seal,
+    registration_digest,
+    seal_body,
+)
 from assay.kernel.store.protocol import Store
 from assay.kernel.store.sqlite import SqliteStore
 from assay.kernel.writer import Cadence, Hands, State, Transaction, Writer
@@ -207,7 +215,7 @@ def _start(keys: Path, plan: Plan, store: Store) -> Run:
     state = State.empty(plan.layout)
     writer = _writer(plan, store, signers, state)
     registration, *others = (spec.name for spec in plan.layout.logs)
-    body = seal_body(plan.lab, plan.document, [signer.public for signer in signers.values()])
+    body = seal_body(plan.lab, plan.layout, plan.document, [signer.public for signer in signers.values()])
     transaction = writer.transaction()
     transaction.append(registration, body)
     for log in others:
@@ -230,6 +238,12 @@ def _resume(keys: Path, plan: Plan, store: Store) -> Run:
             f"now differs in {names}; restore the file, amend the registration, or choose another folder"
         )
         raise Refused(msg, differs=names)
+    if sealed.layout != layout_digest(plan.layout):
+        msg = (
+            f"this folder holds a run whose evidence is laid out otherwise ({sealed.layout}); go on with it in the "
+            f"release that began it, or choose another folder"
+        )
+        raise Refused(msg, differs="layout")
     public = {key.role: key for key in sealed.signers}
     state = recover(store, plan.layout, public, sealed.digests)
     if _is_closed(plan.layout, store):

@@ -1,12 +1,12 @@
 """Sealing a registration, amending it, and opening it again.
 
-The registration log, signed by its author, begins with the sealed document and the public keys that will sign the run's
-evidence. An amendment is a further entry that says why, and what its author had already seen; nothing is ever edited,
+The registration log, signed by its author, begins with the sealed document, the public keys that will sign the run's
+evidence and the digest of its layout, so that nobody else can declare away what closes a log or commits its files. An amendment is a further entry that says why, and what its author had already seen; nothing is ever edited,
 and every digest that was in force stays in the log.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from assay.kernel import canonical
@@ -14,7 +14,7 @@ from assay.kernel.canonical import Json
 from assay.kernel.digests import digest
 from assay.kernel.errors import BadInput, MalformedDocument, Refused, SealBroken
 from assay.kernel.keys import PublicKey
-from assay.kernel.layout import ENVELOPE, REGISTRATION_LOG
+from assay.kernel.layout import ENVELOPE, REGISTRATION_LOG, Layout
 from assay.kernel.shape import read_list, read_object
 
 __all__ = [
@@ -23,20 +23,35 @@ __all__ = [
     "Sealed",
     "amendment_body",
     "differing_members",
+    "layout_digest",
     "open_seal",
     "registration_digest",
     "seal_body",
 ]
 
 REGISTRATION_DOMAIN = "assay-registration-v1"
-_ENVELOPE = dict.fromkeys((*ENVELOPE, REGISTRATION_LOG.link), (str, int))
-_SEALED = {"kind": str, "version": int, "lab": str, "document": dict, "registration": str, "signers": list}
+_LAYOUT_DOMAIN = "assay-layout-v1"
+_ENVELOPE = {**dict.fromkeys((*ENVELOPE, REGISTRATION_LOG.link), str), "sequence": int}
+_SEALED = {
+    "kind": str,
+    "version": int,
+    "lab": str,
+    "layout": str,
+    "document": dict,
+    "registration": str,
+    "signers": list,
+}
 _AMENDED = {"kind": str, "document": dict, "registration": str, "replaces": str, "why": str, "seen": str}
 
 
 def registration_digest(document: Json) -> str:
     """The digest of a registration document."""
     return digest(REGISTRATION_DOMAIN, document)
+
+
+def layout_digest(layout: Layout) -> str:
+    """The digest of a layout, as seals carry it."""
+    return digest(_LAYOUT_DOMAIN, layout.to_json())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +72,7 @@ class Sealed:
 
     Args:
         lab: The lab it is for.
+        layout: The digest of the layout of the run's evidence.
         document: The document in force.
         registration: Its digest.
         signers: Every key that may sign this run's evidence.
@@ -66,6 +82,7 @@ class Sealed:
     """
 
     lab: str
+    layout: str
     document: Mapping[str, Json]
     registration: str
     signers: tuple[PublicKey, ...]
@@ -74,12 +91,15 @@ class Sealed:
     digests: Mapping[int, str]
 
 
-def seal_body(lab: str, document: Mapping[str, Json], signers: Sequence[PublicKey]) -> dict[str, Json]:
+def seal_body(
+    lab: str, layout: Layout, document: Mapping[str, Json], signers: Sequence[PublicKey]
+) -> dict[str, Json]:
     """The body of the entry that seals a registration."""
     return {
         "kind": "registration.sealed",
         "version": 1,
         "lab": lab,
+        "layout": layout_digest(layout),
         "document": dict(document),
         "registration": registration_digest(dict(document)),
         "signers": [key.to_json() for key in signers],
@@ -124,13 +144,18 @@ def open_seal(entries: Iterable[Mapping[str, Json]]) -> Sealed:
 
     Raises:
         MalformedDocument: An entry is neither.
-        SealBroken: A digest does not fit its document, or an amendment does not replace the document in force.
+        SealBroken: A digest does not fit its document, an amendment does not replace the document in force, or
+            something comes after the entry that closes the log.
     """
     sealed: Sealed | None = None
+    closed = False
     for entry in entries:
-        kind = entry.get("kind")
-        if kind == "run.closed":
-            break
+        if closed:
+            msg = "the registration log goes on after the entry that closes it"
+            raise SealBroken(msg)
+        closed = entry.get("kind") == "run.closed"
+        if closed:
+            continue
         sealed = _read_seal(dict(entry)) if sealed is None else _read_amendment(sealed, dict(entry))
     if sealed is None:
         msg = "the registration log holds no sealed registration"
@@ -151,6 +176,7 @@ def _read_seal(entry: dict[str, Json]) -> Sealed:
     registration = _check_digest(entry)
     return Sealed(
         lab=cast("str", entry["lab"]),
+        layout=cast("str", entry["layout"]),
         document=cast("dict[str, Json]", entry["document"]),
         registration=registration,
         signers=tuple(signers),
@@ -183,12 +209,10 @@ def _read_amendment(sealed: Sealed, entry: dict[str, Json]) -> Sealed:
         registration=registration,
         sequence=sequence,
     )
-    return Sealed(
-        lab=sealed.lab,
+    return replace(
+        sealed,
         document=cast("dict[str, Json]", entry["document"]),
         registration=registration,
-        signers=sealed.signers,
-        sealed_at=sealed.sealed_at,
         amendments=(*sealed.amendments, amendment),
         digests={**sealed.digests, sequence: registration},
     )

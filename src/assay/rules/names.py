@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["describe", "nearest", "show"]
+__all__ = ["describe", "nearest", "show", "suggest"]
 
 _LONGEST = 60
 _MOST_LISTED = 12
@@ -15,6 +15,12 @@ def show(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
+def suggest(name: str, known: Iterable[str]) -> str:
+    """A question for a message, whether *name* was meant to be the known name that is like it; else nothing."""
+    close = get_close_matches(name, list(known), n=1)
+    return f"did you mean {show(close[0])}?" if close else ""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A clause for a message: the known name that *name* was probably meant to be, else the known names.
 
@@ -24,9 +30,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     "known: 'turns', 'cost'"
     """
     names = list(known)
-    close = get_close_matches(name, names, n=1)
-    if close:
-        return f"did you mean {show(close[0])}?"
+    hint = suggest(name, names)
+    if hint:
+        return hint
     if not names:
         return "there are none"
     rest = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
@@ -37,7 +43,7 @@ def describe(value: object) -> str:
     """The kind of a JSON value in plain words, with the value where it is short.
 
     >>> describe(True), describe([]), describe(3)
-    ('true', 'a list', '3')
+    ('true', 'an empty list', '3')
     """
     match value:
         case None:
@@ -47,8 +53,8 @@ def describe(value: object) -> str:
         case str():
             return f"the text {show(value)}"
         case list() | tuple():
-            return "a list"
+            return "a list" if value else "an empty list"
         case dict():
-            return "an object"
+            return "an object" if value else "an empty object"
         case _:
             return show(value)

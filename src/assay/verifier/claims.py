@@ -9,7 +9,7 @@ from assay.kernel.container import read_whole
 from assay.kernel.digests import digest
 from assay.kernel.errors import AssayError, EvidenceInvalid, KeyRefused, MalformedDocument
 from assay.kernel.recovery import in_force_at
-from assay.kernel.seal import open_seal
+from assay.kernel.seal import layout_digest, open_seal
 from assay.kernel.shape import read_object
 from assay.verifier.entries import closing_mark
 from assay.verifier.examination import Examination
@@ -79,6 +79,8 @@ def _open_seal(exam: Examination) -> Mapping[int, str]:
     step = exam.step("registration")
     if sealed.lab != exam.manifest.lab:
         step.fail("manifest.json", f"expected lab {sealed.lab}, as sealed, got {exam.manifest.lab}")
+    if sealed.layout != layout_digest(exam.manifest.layout):
+        step.fail("manifest.json", "its layout is not the one that the registration's author sealed")
     if set(sealed.signers) != set(exam.manifest.signers):
         step.fail("manifest.json", "its signers are not those that the registration's author sealed")
     exam.result.facts["amendments"] = [

@@ -1,4 +1,4 @@
-"""The `Lab` protocol: what the verifier asks of a lab, and nothing else.
+"""The `Lab` protocol: what running and verifying ask of a lab, and nothing else.
 
 The verifier checks a bundle's integrity without any lab. Where the bundle's lab is installed, it also runs the lab's
 structural checks and derives the verdict again.
@@ -6,15 +6,17 @@ structural checks and derives the verdict again.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from pathlib import Path
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from assay.kernel.canonical import Json
 from assay.kernel.layout import Layout
+from assay.kernel.run import Run
 from assay.verifier.figures import Report
 
-__all__ = ["Check", "Evidence", "Lab", "Record"]
+__all__ = ["Check", "Evidence", "Lab", "Progress", "Record", "Work"]
 
-Record = Mapping[str, Json]
+Record: TypeAlias = Mapping[str, Json]
 R = TypeVar("R")
 
 
@@ -32,6 +34,29 @@ class Evidence(Protocol):
             EvidenceInvalid: No entry attaches such a file.
         """
         ...
+
+
+class Progress(Protocol):
+    """Told how far a run has come."""
+
+    def advance(self, count: int = 1) -> None:
+        """Counts ``count`` more units as done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What is left to do once a registration is sealed.
+
+    Args:
+        label: What is being done, in a word or two.
+        units: How many units of it there are.
+        run: Does it: writes evidence into an open run, continuing where an earlier attempt ended.
+    """
+
+    label: str
+    units: int
+    run: Callable[[Run, Progress], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +85,22 @@ class Lab(Protocol[R]):
 
         Raises:
             BadInput: The document is not a valid registration; the message lists every problem found.
+        """
+        ...
+
+    def document(self, registration: R) -> dict[str, Json]:
+        """The document that is sealed: the registration in full, every default written out."""
+        ...
+
+    def prepare(self, registration: R, folder: Path) -> Work:
+        """What running the registration takes, after everything it names was read and found usable.
+
+        Args:
+            registration: What is to be sealed.
+            folder: Where the files it names are looked for.
+
+        Raises:
+            BadInput: Something it names is missing or unusable; nothing has been written yet.
         """
         ...
 

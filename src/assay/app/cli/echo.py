@@ -6,6 +6,7 @@ and the kernel's errors only: the base install speaks through this module too.
 """
 
 import json
+import math
 import os
 import sys
 import time
@@ -279,6 +280,6 @@ def _colors(stream: TextIO, environment: Mapping[str, str], choice: ColorChoice)
 
 
 def _duration_text(seconds: float) -> str:
-    whole = int(seconds)
+    whole = math.ceil(seconds)
     hours, minutes = divmod(whole // 60, 60)
     return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"

@@ -6,11 +6,11 @@ from itertools import pairwise
 from math import isfinite
 from typing import TypeAlias
 
-from assay.app.cli.columns import cell_width, cut_text, pad_text, wrap_text
+from assay.app.cli.columns import cell_width, cut_text, pad_text, table_lines, wrap_text
 from assay.app.cli.echo import Span, Tone, paint
 from assay.app.cli.glyphs import Glyphs
 from assay.app.scale import Scale, forest_scale, share_text
-from assay.verifier.figures import Forest, ForestRow, Funnel, FunnelStage
+from assay.verifier.figures import Forest, ForestRow, Funnel, FunnelStage, Table
 
 __all__ = ["Line", "forest_lines", "funnel_lines"]
 
@@ -28,18 +28,17 @@ _SHARE = 7
 def forest_lines(figure: Forest, width: int, glyphs: Glyphs) -> list[Line]:
     """A forest plot at most ``width`` columns wide: label, units, plot, value and interval of every row.
 
-    Where there is no room for a plot, the numbers are set without one.
+    Where there is no room for a plot, the numbers are set as a table.
     """
     plot = _fit_plot(figure, width, glyphs)
+    if plot.cells < _LEAST_PLOT:
+        return [*_number_lines(figure, plot.scale, width, glyphs), *_unit_lines(figure, width, glyphs)]
     lines = [_head_line(plot)]
     lines += [line for row in figure.rows for line in _row_lines(row, plot, figure.zero, pooled=False)]
     if figure.rows and figure.pooled:
         lines.append([paint(glyphs.rule * plot.total, "muted")])
     lines += [line for row in figure.pooled for line in _row_lines(row, plot, figure.zero, pooled=True)]
-    if plot.cells:
-        lines += _axis_lines(plot)
-    lines += [[paint(line, "muted")] for line in wrap_text(glyphs.clean(figure.unit), width)]
-    return lines
+    return lines + _axis_lines(plot) + _unit_lines(figure, width, glyphs)
 
 
 def funnel_lines(figure: Funnel, width: int, glyphs: Glyphs) -> list[Line]:
@@ -74,7 +73,7 @@ def funnel_lines(figure: Funnel, width: int, glyphs: Glyphs) -> list[Line]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plot:
-    """The columns of a forest plot, each with its width; ``cells`` is the drawing's, 0 where there is no room."""
+    """The columns of a forest plot, each with its width; ``cells`` is the drawing's."""
 
     scale: Scale
     glyphs: Glyphs
@@ -100,8 +99,7 @@ class _Plot:
         line = [paint(pad_text(label, self.label), tones[0])]
         if self.units:
             line.append(Span(text="  " + pad_text(units, self.units, right=True)))
-        if self.cells:
-            line += [Span(text="  "), paint(pad_text(drawing, self.cells), tones[1])]
+        line += [Span(text="  "), paint(pad_text(drawing, self.cells), tones[1])]
         line += [Span(text="  "), paint(pad_text(value, self.value, right=True), tones[2])]
         if self.interval:
             line.append(Span(text="  " + pad_text(interval, self.interval, right=True)))
@@ -118,13 +116,12 @@ def _fit_plot(figure: Forest, width: int, glyphs: Glyphs) -> _Plot:
     interval = max((len(glyphs.clean(scale.interval_text(row))) for row in rows), default=0)
     room = width - units - value - interval - 2 * (2 + bool(units) + bool(interval))
     label = min(label, _LONGEST_LABEL, max(room - _GOOD_PLOT, _SHORTEST_LABEL))
-    cells = min(room - label, _MOST_PLOT)
     return _Plot(
         scale=scale,
         glyphs=glyphs,
         label=label,
         units=units,
-        cells=cells if cells >= _LEAST_PLOT else 0,
+        cells=min(room - label, _MOST_PLOT),
         value=value,
         interval=interval,
     )
@@ -132,6 +129,21 @@ def _fit_plot(figure: Forest, width: int, glyphs: Glyphs) -> _Plot:
 
 def _units_text(row: ForestRow) -> str:
     return f"{row.units:,}" if row.units else ""
+
+
+def _number_lines(figure: Forest, scale: Scale, width: int, glyphs: Glyphs) -> list[Line]:
+    rows = tuple(
+        (row.label, _units_text(row), scale.value_text(row.value), scale.interval_text(row))
+        for row in figure.rows + figure.pooled
+    )
+    cleaned = tuple(tuple(glyphs.clean(cell) for cell in row) for row in rows)
+    columns = ("Row", "n", "Value", "[lower, upper]")
+    table = Table(title="", columns=columns, rows=cleaned, numeric=(1, 2, 3))
+    return [[Span(text=line)] for line in table_lines(table, width, glyphs.rule)]
+
+
+def _unit_lines(figure: Forest, width: int, glyphs: Glyphs) -> list[Line]:
+    return [[paint(line, "muted")] for line in wrap_text(glyphs.clean(figure.unit), width)]
 
 
 def _head_line(plot: _Plot) -> Line:
@@ -164,8 +176,6 @@ def _row_lines(row: ForestRow, plot: _Plot, zero: float, *, pooled: bool) -> lis
 
 def _drawing(row: ForestRow, plot: _Plot, zero: float, *, pooled: bool) -> list[str]:
     glyphs, cells = plot.glyphs, [" "] * plot.cells
-    if not cells:
-        return cells
     middle = plot.at(zero) if isfinite(zero) else -1
     if middle >= 0:
         cells[middle] = glyphs.zero

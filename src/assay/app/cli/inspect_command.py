@@ -1,0 +1,143 @@
+"""`assay inspect`: what is in a bundle, without believing any of it; needs the base install only."""
+
+import argparse
+import json
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+
+from assay.app.cli.echo import Echo, paint
+from assay.app.cli.main import add_common
+from assay.kernel import canonical
+from assay.kernel.archive import Span
+from assay.kernel.canonical import Json
+from assay.kernel.container import open_container, read_whole
+from assay.kernel.errors import BadInput, EvidenceInvalid, MissingMaterial
+from assay.kernel.keys import encode_public
+from assay.kernel.manifest import MANIFEST, Manifest, read_manifest
+from assay.kernel.layout import LogSpec
+from assay.kernel.seal import Sealed, open_seal
+from assay.verifier.reading import lines_of, read_file
+
+__all__ = ["configure", "execute"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument("bundle", type=Path, help="a bundle: a folder or a .zip")
+    parser.add_argument("--log", metavar="NAME", help="print the entries of one log, one JSON object a line")
+    parser.add_argument("--from", dest="first", type=int, default=1, metavar="N", help="with --log: first entry")
+    parser.add_argument("--count", type=int, default=20, metavar="N", help="with --log: how many (default 20)")
+    parser.add_argument("--file", metavar="PATH", help="print one file of the bundle as it is")
+    add_common(parser)
+    parser.epilog = """examples:
+  assay inspect bundle.zip
+  assay inspect bundle.zip --log rows --from 100 --count 5
+  assay inspect bundle.zip --file verdict.json
+
+Nothing is verified here: `assay verify` does that."""
+
+
+def execute(arguments: argparse.Namespace, echo: Echo) -> int:
+    """Prints what was asked for."""
+    container = open_container(arguments.bundle)
+    if MANIFEST not in container:
+        msg = f"{arguments.bundle} holds no {MANIFEST}: it is not a bundle"
+        raise BadInput(msg, path=str(arguments.bundle))
+    manifest = read_manifest(read_whole(container[MANIFEST]))
+    if arguments.file:
+        return _print_file(container, arguments.file, echo, as_json=arguments.json)
+    if arguments.log:
+        return _print_log(container, manifest, arguments, echo)
+    overview = _overview(container, manifest)
+    if arguments.json:
+        echo.json(overview)
+    else:
+        _print_overview(overview, echo)
+    return 0
+
+
+def _print_file(container: Mapping[str, Span], path: str, echo: Echo, *, as_json: bool) -> int:
+    if path not in container:
+        msg = f"the bundle holds no file {path!r}; it holds {len(container)}, see `assay inspect BUNDLE`"
+        raise BadInput(msg, path=path)
+    text = read_whole(container[path]).decode("utf-8", "backslashreplace")
+    if as_json:
+        echo.json({"schema": "assay.file", "version": 1, "path": path, "text": text})
+    else:
+        echo.result(text)
+    return 0
+
+
+def _print_log(container: Mapping[str, Span], manifest: Manifest, arguments: argparse.Namespace, echo: Echo) -> int:
+    names = [spec.name for spec in manifest.layout.logs]
+    if arguments.log not in names:
+        msg = f"no log {arguments.log!r} in this bundle; it has {', '.join(names)}"
+        raise BadInput(msg)
+    if arguments.first < 1 or arguments.count < 0:
+        msg = f"entries count from 1 and up; got --from {arguments.first} --count {arguments.count}"
+        raise BadInput(msg)
+    spec = manifest.layout.log(arguments.log)
+    lines = [*islice(_lines(container, spec), arguments.first - 1, arguments.first - 1 + arguments.count)]
+    if arguments.json:
+        entries: list[Json] = [canonical.loads(line) for line in lines]
+        echo.json({"schema": "assay.entries", "version": 1, "log": spec.name, "entries": entries})
+    else:
+        for line in lines:
+            echo.result(line.decode("utf-8", "backslashreplace"))
+    return 0
+
+
+def _lines(container: Mapping[str, Span], spec: LogSpec):  # noqa: ANN202 - an iterator of bytes
+    if spec.file not in container:
+        msg = f"the bundle lacks {spec.file}, the file of log {spec.name}"
+        raise MissingMaterial(msg, path=spec.file)
+    return lines_of(read_file(container[spec.file], plan=True).blocks)
+
+
+def _overview(container: Mapping[str, Span], manifest: Manifest) -> dict[str, Json]:
+    logs: list[Json] = []
+    for spec in manifest.layout.logs:
+        count = read_file(container[spec.file], plan=True).lines if spec.file in container else None
+        logs.append({"name": spec.name, "file": spec.file, "entries": count})
+    sealed = _sealed(container, manifest)
+    keys: list[Json] = [
+        {"role": key.role, "keyId": key.key_id, "publicKey": encode_public(key.raw)} for key in manifest.signers
+    ]
+    files: list[Json] = [{"path": path, "size": entry.size} for path, entry in manifest.files.items()]
+    return {
+        "schema": "assay.inspect",
+        "version": 1,
+        "lab": manifest.lab,
+        "registration": sealed.registration if sealed else None,
+        "sealedAt": sealed.sealed_at if sealed else None,
+        "document": dict(sealed.document) if sealed else None,
+        "amendments": [{"at": a.at, "why": a.why, "seen": a.seen} for a in sealed.amendments] if sealed else [],
+        "logs": logs,
+        "checkpoints": sum(1 for path in manifest.files if path.startswith("checkpoints/")),
+        "keys": keys,
+        "files": files,
+    }
+
+
+def _sealed(container: Mapping[str, Span], manifest: Manifest) -> Sealed | None:
+    if manifest.layout.registration is not None:
+        return None
+    try:
+        entries = [canonical.loads(line) for line in _lines(container, manifest.layout.logs[0])]
+        return open_seal(entry for entry in entries if isinstance(entry, dict))
+    except EvidenceInvalid:
+        return None
+
+
+def _print_overview(overview: dict[str, Json], echo: Echo) -> None:
+    echo.result(paint(f"lab           {overview['lab']}", "strong"))
+    echo.result(f"registration  {overview['registration']}\nsealed at     {overview['sealedAt']}")
+    for name in ("amendments", "logs", "keys", "files"):
+        listed = overview[name]
+        echo.result(paint(f"\n{name}", "strong"))
+        for item in listed if isinstance(listed, list) else ():
+            echo.result("  " + "  ".join(str(value) for value in item.values()) if isinstance(item, dict) else str(item))
+    echo.result(paint("\nregistration document", "strong"))
+    echo.result(json.dumps(overview["document"], indent=2, ensure_ascii=False))
+    echo.result(paint("\nnothing was verified here; `assay verify` does that", "muted"))

@@ -1,0 +1,78 @@
+"""`assay keys`: make an author's key, show a key's public part, write a trust policy."""
+
+import argparse
+from pathlib import Path
+
+from assay.app.cli.echo import Echo
+from assay.app.cli.main import add_common
+from assay.kernel import canonical
+from assay.kernel.digests import to_raw
+from assay.kernel.errors import BadInput, MalformedDocument
+from assay.kernel.keys import Signer, decode_public, encode_public, read_signer, write_signer
+from assay.kernel.layout import REGISTRATION_LOG
+from assay.kernel.roles import AUTHOR
+from assay.verifier.policy import Policy
+
+__all__ = ["configure", "execute"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    new = actions.add_parser("new", help="make a key that signs registrations (an author's key)")
+    new.add_argument("file", type=Path, help="where it goes; the file is readable by you alone")
+    show = actions.add_parser("show", help="show the public part of a key file")
+    show.add_argument("file", type=Path)
+    policy = actions.add_parser("policy", help="write a trust policy that believes some keys")
+    policy.add_argument("keys", nargs="+", metavar="KEY", help="a public key (ed25519-pub:…) or a key file")
+    policy.add_argument("--registration", metavar="DIGEST", help="believe this registration only")
+    policy.add_argument("--head", metavar="HASH", help="expect this last checkpoint")
+    for action in (new, show, policy):
+        add_common(action)
+    parser.epilog = """examples:
+  assay keys new me.key
+  assay keys show me.key
+  assay keys policy ed25519-pub:11qYAYKx… > trust.json"""
+
+
+def execute(arguments: argparse.Namespace, echo: Echo) -> int:
+    """Does what was asked."""
+    if arguments.action == "policy":
+        return _write_policy(arguments, echo)
+    if arguments.action == "new":
+        signer = Signer.new(role=AUTHOR, domain=REGISTRATION_LOG.domain)
+        write_signer(signer, arguments.file)
+        if not arguments.quiet:
+            echo.note(f"wrote {arguments.file}; keep it secret, publish the public key below")
+    else:
+        signer = read_signer(arguments.file)
+    if arguments.json:
+        echo.json({"schema": "assay.key", "version": 1, **signer.public.to_json()})
+    else:
+        echo.result(encode_public(signer.public.raw))
+    return 0
+
+
+def _write_policy(arguments: argparse.Namespace, echo: Echo) -> int:
+    try:
+        for digest in (arguments.registration, arguments.head):
+            if digest is not None:
+                to_raw(digest)
+        policy = Policy(
+            keys=frozenset(_public(text) for text in arguments.keys),
+            registration=arguments.registration,
+            head=arguments.head,
+        )
+    except MalformedDocument as error:
+        raise BadInput(error.message) from error
+    if arguments.json:
+        echo.json(policy.to_json())
+    else:
+        echo.result(canonical.dumps(policy.to_json()).decode("utf-8"))
+    return 0
+
+
+def _public(text: str) -> str:
+    if text.startswith("ed25519-pub:"):
+        return encode_public(decode_public(text))
+    return encode_public(read_signer(Path(text)).public.raw)

@@ -1,0 +1,171 @@
+"""The `assay` command: finds the subcommand, runs it, and turns errors into exit codes.
+
+Only the standard library is imported before a subcommand is known, so that help is there at once and the base install,
+which is the offline verifier, needs nothing more.
+"""
+
+import argparse
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import NoReturn, Protocol, cast
+
+from assay import __version__
+from assay.app.cli.echo import Echo, paint
+from assay.kernel.errors import (
+    AssayError,
+    BadInput,
+    EvidenceInvalid,
+    Indeterminate,
+    InvariantBroken,
+    Refused,
+    Unavailable,
+    UnknownName,
+    UsageInvalid,
+)
+
+__all__ = ["COMMANDS", "EXITS", "Command", "entry", "main"]
+
+COMMANDS: Mapping[str, str] = {
+    "run": "register and run a lab's file; then the verdict, and where the bundle is",
+    "verify": "check a bundle's integrity and derive its verdict again, offline",
+    "report": "the verdict of a bundle as a page or a terminal summary",
+    "inspect": "what is in a bundle: registration, logs, checkpoints, keys, entries",
+    "keys": "make keys, show them, and write trust policies",
+    "experiment": "what is particular to experiments: write a registration file from data",
+}
+
+EXITS: Mapping[type[AssayError], int] = {
+    EvidenceInvalid: 1,
+    UsageInvalid: 2,
+    Indeterminate: 3,
+    Refused: 4,
+    Unavailable: 5,
+    InvariantBroken: 70,
+}
+
+EXIT_TEXT = """\
+exit codes: 0 done or verified · 1 invalid, or the policy is not met · 2 wrong usage or input ·
+  3 cannot decide (incomplete, unchecked, or something is missing) · 4 refused by the rules ·
+  5 the disk or another resource failed · 70 a defect in assay · 130 interrupted"""
+
+_HELP = """\
+assay: evaluations whose verdicts anyone can derive again, offline
+
+usage: assay COMMAND [ARGUMENTS]
+
+{commands}
+
+examples:
+  assay experiment new outcomes.csv > registration.yaml    write a registration file from data
+  assay run registration.yaml                              seal it, run it, leave a bundle
+  assay verify runs/my-experiment/bundle.zip               check a bundle, trusting nobody
+  assay report runs/my-experiment/bundle.zip               read its verdict
+
+`assay COMMAND --help` tells more. Every command takes --json, --quiet and --no-color.
+{exits}
+"""
+
+
+class Command(Protocol):
+    """What the module of a subcommand offers."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Declares the arguments and examples."""
+        ...
+
+    def execute(self, arguments: argparse.Namespace, echo: Echo) -> int:
+        """Does it and returns the exit code."""
+        ...
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are errors like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        msg = f"{message}; see `{self.prog} --help`"
+        raise BadInput(msg)
+
+
+def entry() -> NoReturn:
+    """The console script."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs one command line and returns its exit code."""
+    as_json = "--json" in argv
+    echo = Echo.standard(color="never" if "--no-color" in argv else "auto")
+    try:
+        return _dispatch(list(argv), echo)
+    except AssayError as error:
+        return _tell(error, echo, as_json=as_json)
+    except KeyboardInterrupt:
+        echo.note("interrupted; what was committed is kept, and the same command goes on from there")
+        return 130
+    except Exception as error:
+        if os.environ.get("ASSAY_DEBUG"):
+            raise
+        msg = f"a defect in assay: {type(error).__name__}: {error} (ASSAY_DEBUG=1 shows where)"
+        return _tell(InvariantBroken(msg), echo, as_json=as_json)
+
+
+def _dispatch(argv: list[str], echo: Echo) -> int:
+    if not argv or argv[0] in {"-h", "--help", "help"}:
+        listed = "\n".join(f"  {name:<11} {summary}" for name, summary in COMMANDS.items())
+        echo.result(_HELP.format(commands=listed, exits=EXIT_TEXT))
+        return 0 if argv else 2
+    if argv[0] in {"--version", "-V"}:
+        if "--json" in argv:
+            echo.json({"schema": "assay.version", "version": __version__})
+        else:
+            echo.result(f"assay {__version__}")
+        return 0
+    name, *rest = argv
+    if name not in COMMANDS:
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f"; did you mean `assay {near[0]}`?" if near else ""
+        msg = f"no command is called {name!r}{hint} (there are: {', '.join(COMMANDS)})"
+        raise UnknownName(msg, name=name)
+    command = cast("Command", importlib.import_module(f"assay.app.cli.{name}_command"))
+    parser = _Parser(
+        prog=f"assay {name}", description=COMMANDS[name], formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    command.configure(parser)
+    parser.epilog = f"{parser.epilog or ''}\n\n{EXIT_TEXT}".strip()
+    return command.execute(parser.parse_args(rest), echo)
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """The options that every command takes."""
+    parser.add_argument("--json", action="store_true", help="answer with exactly one JSON object on standard output")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress on standard error")
+    parser.add_argument("--no-color", action="store_true", help="no colour, also on a terminal")
+
+
+def _tell(error: AssayError, echo: Echo, *, as_json: bool) -> int:
+    code = next((exit_code for family, exit_code in EXITS.items() if isinstance(error, family)), 70)
+    if as_json:
+        echo.json(
+            {
+                "error": {
+                    "kind": _family(error),
+                    "code": error.code,
+                    "message": error.message,
+                    "details": {name: value for name, value in error.details.items() if _is_plain(value)},
+                    "exit": code,
+                }
+            }
+        )
+    echo.note(paint("error: ", "bad"), error.message)
+    return code
+
+
+def _family(error: AssayError) -> str:
+    return next((family.code for family in EXITS if isinstance(error, family)), "assay-error")
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, (str, int, float, bool))

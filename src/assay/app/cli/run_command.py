@@ -1,0 +1,77 @@
+"""`assay run`: register and run a lab's file."""
+
+import argparse
+import importlib
+from pathlib import Path
+
+from assay.app.cli.echo import Echo, paint
+from assay.app.cli.main import add_common
+from assay.kernel.errors import MissingMaterial
+from assay.kernel.keys import read_signer
+
+__all__ = ["configure", "execute"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument("file", type=Path, help="a registration file (.yaml, .toml or .json); it says which lab")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="the run's folder (default: runs/<id>)")
+    parser.add_argument(
+        "--bundle", type=Path, metavar="PATH", help="where the bundle goes: a .zip, or a folder (default: in --out)"
+    )
+    parser.add_argument("--key", type=Path, metavar="FILE", help="the author's key (default: a fresh one in --out)")
+    add_common(parser)
+    parser.epilog = """examples:
+  assay run registration.yaml
+  assay run registration.yaml --key me.key --out runs/first
+  assay run registration.yaml --json | jq .verdict.decision
+
+A run that was interrupted goes on where it ended; a finished one is exported again, to the same bytes."""
+
+
+def execute(arguments: argparse.Namespace, echo: Echo) -> int:
+    """Runs the file; exit code 4 where the rules refused the design."""
+    runner, terminal = (load_extra(name) for name in ("assay.app.runner", "assay.app.cli.terminal"))
+    author = read_signer(arguments.key) if arguments.key else None
+    request = runner.Request(
+        file=arguments.file, out=arguments.out, bundle=arguments.bundle, author=author
+    )
+    finished = runner.run_file(request, echo.progress)
+    if not arguments.quiet:
+        how = "taken up again" if finished.resumed else "sealed"
+        echo.note(paint(f"{how}: ", "muted"), f"registration {finished.registration}, run {finished.run}")
+    if arguments.json:
+        echo.json(
+            {
+                "schema": "assay.run",
+                "version": 1,
+                "lab": finished.lab,
+                "run": finished.run,
+                "registration": finished.registration,
+                "head": finished.head,
+                "folder": str(finished.folder),
+                "bundle": str(finished.bundle),
+                "verdict": finished.verdict,
+            }
+        )
+    else:
+        echo.result(*terminal.lay_out(finished.report, echo.width, unicode=echo.unicode))
+        echo.result(
+            f"bundle  {finished.bundle}\nhead    {finished.head}\nverify  assay verify {finished.bundle}"
+        )
+    return 4 if finished.report.tone == "refused" else 0
+
+
+def load_extra(module: str):  # noqa: ANN201 - a module, whose names the caller knows
+    """A module of the application whose packages are not in the base install.
+
+    Raises:
+        MissingMaterial: They are not installed; the message says how to install them.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("assay"):
+            raise
+        msg = f"this needs {error.name}, which the base install leaves out: pip install 'assay[app]'"
+        raise MissingMaterial(msg, missing=error.name) from error

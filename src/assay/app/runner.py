@@ -1,0 +1,123 @@
+"""The five steps for one registration file, whatever its lab: register, admit and run, decide, bundle."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from assay.app.web.page import PageContext, render_page
+from assay.app.wiring import find_lab
+from assay.kernel import canonical
+from assay.kernel.bundle import export_bundle
+from assay.kernel.canonical import Json
+from assay.kernel.digests import to_text
+from assay.kernel.errors import BadInput
+from assay.kernel.keys import Signer
+from assay.kernel.roles import run_id
+from assay.kernel.run import Plan, Run, open_run
+from assay.rules.documents import read_document
+from assay.verifier.claims import VERDICT
+from assay.verifier.figures import Report
+from assay.verifier.lab import Lab, Progress, Record, Work
+
+__all__ = ["Finished", "Request", "run_file"]
+
+REPORT = "report.html"
+ProgressBar = Callable[[str, int], AbstractContextManager[Progress]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be run, and where.
+
+    Args:
+        file: The registration file.
+        out: The run's folder; by default ``runs/`` and the registration's id.
+        bundle: Where the bundle goes; by default ``bundle.zip`` in the run's folder.
+        author: The key that signs the registration; by default a fresh one.
+    """
+
+    file: Path
+    out: Path | None = None
+    bundle: Path | None = None
+    author: Signer | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What a run left behind."""
+
+    lab: str
+    run: str
+    registration: str
+    verdict: Record
+    report: Report
+    folder: Path
+    bundle: Path
+    head: str
+    resumed: bool
+
+
+def run_file(request: Request, progress: ProgressBar) -> Finished:
+    """Registers and runs a file, or goes on with the run of it that is there, and leaves its bundle.
+
+    Everything the registration names is read and found usable before anything is sealed. A run that is closed already
+    is exported again, to the same bytes.
+
+    Raises:
+        BadInput: The file or something it names cannot be used.
+        UnknownName: No such lab.
+        MissingMaterial: The lab's packages, or a key of the run, are missing.
+        Refused: The folder holds the run of another registration.
+        EvidenceInvalid: What the folder holds does not verify.
+        StoreFault: The disk failed.
+    """
+    document = read_document(request.file)
+    lab = find_lab(_lab_name(document, request.file))
+    registration = lab.load(document)
+    sealed = lab.document(registration)
+    work = lab.prepare(registration, request.file.parent)
+    folder = request.out or Path("runs") / str(sealed.get("id", request.file.stem))
+    plan = Plan(lab=lab.name, layout=lab.layout, document=sealed, author=request.author)
+    resumed = folder.exists()
+    with open_run(folder, plan) as run:
+        if not run.closed:
+            with progress(work.label, work.units) as bar:
+                _finish(run, lab, registration, work, bar)
+        bundle = request.bundle or folder / "bundle.zip"
+        export_bundle(run.store, lab.layout, lab=lab.name, signers=run.sealed.signers, to=bundle)
+        verdict = cast("dict[str, Json]", canonical.loads(run.evidence.file(VERDICT)))  # written by _finish
+        return Finished(
+            lab=lab.name,
+            run=run_id(run.sealed.signers),
+            registration=run.sealed.registration,
+            verdict=verdict,
+            report=lab.report(verdict),
+            folder=folder,
+            bundle=bundle,
+            head=to_text([row.hash for row in run.store.checkpoints()][-1]),
+            resumed=resumed,
+        )
+
+
+def _lab_name(document: Record, file: Path) -> str:
+    name = document.get("lab")
+    if not isinstance(name, str):
+        msg = f"{file}: expected a member `lab` that says which lab the file is for, such as `lab: experiment`"
+        raise BadInput(msg, path=str(file))
+    return name
+
+
+def _finish(run: Run, lab: Lab[Any], registration: object, work: Work, bar: Progress) -> None:
+    work.run(run, bar)
+    attached = set(run.store.paths())
+    verdict = lab.derive(registration, run.evidence)
+    if VERDICT not in attached:
+        run.attach(VERDICT, canonical.dumps(verdict) + b"\n")
+    if REPORT not in attached:
+        context = PageContext(
+            registration=run.sealed.registration, run=run_id(run.sealed.signers), lab=lab.name
+        )
+        run.attach(REPORT, render_page(lab.report(verdict), context))
+    run.close()

@@ -1,0 +1,103 @@
+"""The registration of a paired comparison: what is sealed before anything is computed.
+
+A registration is a document of plain data. Reading it finds every problem at once and says each in plain words; what is
+sealed is the full document, with every default written out.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, cast
+
+from pydantic import Field, JsonValue, ValidationError
+
+from assay.kernel.canonical import Json, dumps, dumps_evidence, loads
+from assay.kernel.errors import BadInput, MalformedDocument, UnknownVersion
+from assay.labs.experiment.consistency import check_rules, read_admission
+from assay.labs.experiment.problems import list_problems
+from assay.labs.experiment.sections import Arms, Data, Estimand, Interval, Outcome, Section, Seen, Test, Text
+from assay.labs.experiment.signals import read_decision
+from assay.rules.admission import Stage
+from assay.rules.decisions import Table
+
+__all__ = ["Experiment", "load"]
+
+VERSION: Final = 1
+
+
+class Experiment(Section):
+    """A paired comparison of two arms on recorded outcomes, as it is sealed."""
+
+    lab: Literal["experiment"]
+    version: Literal[1]
+    id: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,100}\z")]
+    question: Text
+    data: Data
+    seen_before: Annotated[tuple[Seen, ...], Field(min_length=1)]
+    arms: Arms
+    outcome: Outcome
+    admission: list[JsonValue] = Field(default_factory=list[JsonValue])
+    estimand: Estimand = Estimand()
+    interval: Interval
+    test: Test
+    decision: list[JsonValue]
+
+    def to_document(self) -> dict[str, Json]:
+        """The full document, every default written out; reading it gives this registration again."""
+        return cast(dict[str, Json], self.model_dump(mode="json", by_alias=True))
+
+    def stages(self) -> tuple[Stage, ...]:
+        """The admission stages.
+
+        Raises:
+            BadInput: They are none; :func:`load` refuses such a registration.
+        """
+        stages, problems = read_admission(self.data.columns, self.data.more, cast(Json, self.admission))
+        if problems:
+            raise BadInput("; ".join(problems), problems=list(problems))
+        return stages
+
+    def table(self) -> Table:
+        """The decision table.
+
+        Raises:
+            BadInput: It is not one; :func:`load` refuses such a registration.
+        """
+        table, problems = read_decision(cast(Json, self.decision), "decision")
+        if table is None:
+            raise BadInput("; ".join(problems), problems=list(problems))
+        return table
+
+
+def load(document: Mapping[str, Json]) -> Experiment:
+    """The registration that a document states.
+
+    Raises:
+        BadInput: It states none; the message lists every problem found, and so does ``details["problems"]``.
+        UnknownVersion: It is of a version that this release does not know.
+    """
+    copy = _copy(document)
+    version = copy.get("version")
+    if copy.get("lab") == "experiment" and type(version) is int and version > VERSION:
+        msg = f"the registration is of version {version}; this release reads version {VERSION} of the experiment lab"
+        raise UnknownVersion(msg, version=version)
+    problems: list[str] = []
+    experiment: Experiment | None = None
+    try:
+        experiment = Experiment.model_validate_json(dumps(copy))
+    except ValidationError as error:
+        problems += list_problems(error, copy)
+    problems = list(dict.fromkeys([*problems, *check_rules(copy)]))
+    if problems or experiment is None:
+        lines = "".join(f"\n  - {problem}" for problem in problems)
+        msg = f"the registration cannot be used as it stands; problems found: {len(problems)}{lines}"
+        raise BadInput(msg, problems=problems)
+    return experiment
+
+
+def _copy(document: Mapping[str, Json]) -> dict[str, Json]:
+    """A document of its own, of which every value is one that can be sealed."""
+    try:
+        copy = loads(dumps_evidence(dict(document)))
+    except MalformedDocument as problem:
+        msg = f"the registration cannot be sealed: {problem.message}"
+        raise BadInput(msg, problems=[problem.message]) from problem
+    return copy if isinstance(copy, dict) else {}
