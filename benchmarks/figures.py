@@ -19,4 +19,4 @@ def report(name: str, value: float, limit: float, unit: str, *, at_least: bool =
 
 
 def _show(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

@@ -17,8 +17,9 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 SECTIONS = re.compile(r"(Args|Attributes|Returns|Yields|Raises|Source|Complexity|Note|Example|Examples):")
 ITEM = re.compile(r"([\w*, .]+?): (.*)")
-# argparse shows the commands below a command as {one,two} followed by dots.
-COMMANDS = re.compile(r"\{([\w,-]+)\} \.\.\.")
+# A command that has commands names their place in its usage, and lists them in a block of their own.
+PLACE = re.compile(r"^usage: .*\b(COMMAND|ACTION)\b", re.MULTILINE)
+LISTED = re.compile(r"(?: {2}| {4})([a-z][a-z0-9-]*)(?: {2}.*)?")
 
 
 def write_api(source: Path) -> str:
@@ -136,15 +137,27 @@ def write_cli(program: Path) -> str:
 
 
 def _describe_command(program: Path, words: tuple[str, ...]) -> Iterator[str]:
-    shown = _read_help(program, words)
+    shown = read_help(program, words)
     yield f"## {' '.join((program.name, *words))}\n"
     yield f"```text\n{shown.strip()}\n```\n"
-    match = COMMANDS.search(shown)
-    for word in match[1].split(",") if match else ():
+    for word in list_commands(shown):
         yield from _describe_command(program, (*words, word))
 
 
-def _read_help(program: Path, words: tuple[str, ...]) -> str:
+def list_commands(shown: str) -> list[str]:
+    """The commands below a command, in the order of its help; none if its usage has no place for one."""
+    place = PLACE.search(shown)
+    if not place:
+        return []
+    rest = shown[place.end() :]
+    # argparse puts its word for the place above the list; the program itself starts with the list.
+    start = re.search(rf"^  {place[1]}\n", rest, re.MULTILINE) or re.search(r"\n\n", rest)
+    block = rest[start.end() :].split("\n\n")[0] if start else ""
+    return [match[1] for match in map(LISTED.fullmatch, block.splitlines()) if match]
+
+
+def read_help(program: Path, words: tuple[str, ...]) -> str:
+    """What `--help` says of the program, or of the command that the words name, 100 columns wide."""
     settings = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
     done = subprocess.run([program, *words, "--help"], env=settings, capture_output=True, text=True, check=True)
     return done.stdout

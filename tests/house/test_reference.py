@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.app.cli.main import COMMANDS
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = REPOSITORY / "docs" / "reference"
 
@@ -100,11 +102,48 @@ The seal in a file.
 - `SealBroken`: It does not hold.
 """
 
-PROGRAM = """#!/bin/sh
-case "$1" in
---help) echo 'usage: assay [-h] [--color {auto,never}] {run,key} ...' ;;
-key) [ "$2" = --help ] && echo 'usage: assay key [-h] {new} ...' || echo 'usage: assay key new' ;;
-*) echo "usage: assay $1" ;;
+PROGRAM_HELP = """assay: what it is
+
+usage: assay COMMAND [ARGUMENTS]
+
+  run         register a file
+  experiment  what is particular
+              to experiments
+
+examples:
+  assay run registration.yaml
+"""
+
+EXPERIMENT_HELP = """usage: assay experiment [-h] ACTION ...
+
+what is particular
+
+positional arguments:
+  ACTION
+    new       write a file,
+              asking nothing
+    a-long-name-for-an-action
+              does it
+
+options:
+  -h, --help  show this help message and exit
+"""
+
+RUN_HELP = """usage: assay run [-h] [--out FOLDER] file
+
+positional arguments:
+  file          the file that ACTION reads
+"""
+
+PROGRAM = f"""#!/bin/sh
+case "$*" in
+--help) cat <<'END'
+{PROGRAM_HELP}END
+;;
+'experiment --help') cat <<'END'
+{EXPERIMENT_HELP}END
+;;
+*) echo 'usage: assay leaf' ;;
 esac
 """
 
@@ -114,14 +153,17 @@ def test_the_page_of_public_names_is_what_the_code_says():
 
 
 def test_the_page_of_commands_is_what_the_program_says():
-    if importlib.util.find_spec("assay.app.cli.main") is None:
-        pytest.skip("needs the command line, assay.app.cli.main")
     if sys.version_info[:2] != (3, 11):
         pytest.skip("needs Python 3.11, whose way of laying out help the page shows")
     assert (
         make_reference.find_stale(PAGES, {"cli.md": make_reference.write_cli(Path(sys.executable).parent / "assay")})
         == []
     )
+
+
+def test_no_command_of_the_program_is_left_out():
+    shown = make_reference.list_commands(make_reference.read_help(Path(sys.executable).parent / "assay", ()))
+    assert shown == list(COMMANDS)
 
 
 def test_public_names_are_shown_with_signature_and_sections(tmp_path):
@@ -138,7 +180,25 @@ def test_every_command_below_every_command_is_shown(tmp_path):
     program.write_text(PROGRAM, encoding="utf-8")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     headings = [line for line in make_reference.write_cli(program).splitlines() if line.startswith("## ")]
-    assert headings == ["## assay", "## assay run", "## assay key", "## assay key new"]
+    assert headings == [
+        "## assay",
+        "## assay run",
+        "## assay experiment",
+        "## assay experiment new",
+        "## assay experiment a-long-name-for-an-action",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shown", "commands"),
+    [
+        (PROGRAM_HELP, ["run", "experiment"]),
+        (EXPERIMENT_HELP, ["new", "a-long-name-for-an-action"]),
+        (RUN_HELP, []),
+    ],
+)
+def test_commands_are_read_from_help(shown, commands):
+    assert make_reference.list_commands(shown) == commands
 
 
 @pytest.mark.parametrize("held", [None, "old\n"])

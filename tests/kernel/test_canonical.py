@@ -153,6 +153,12 @@ def test_depth_limit_of_every_road():
         assert reason(loads_canonical, b"[" + text + b"]") == "too-deep"
         assert reason(loads, b'{"a":' + text + b"}") == "too-deep"
     assert reason(dumps, [at_limit]) == "too-deep"
+    names = {"a": 0.5}
+    for _ in range(MAX_DEPTH - 1):
+        names = {"a": names}
+    assert dumps(names) == b'{"a":' * MAX_DEPTH + b"0.5" + b"}" * MAX_DEPTH
+    for deeper in ({"a": names}, [names], (names,)):
+        assert reason(dumps, deeper) == "too-deep"
 
 
 def test_many_brackets_are_not_depth():
@@ -324,6 +330,17 @@ def test_freezing_and_adding_members(body, plain):
     assert canonical.dumps_frozen(entry, plain=frozen.plain) == dumps(entry)
 
 
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [('{"a":["\U0001f600",1]}', True), ('{"a":[0.5]}', False), ('{"\U0001f600":1}', False), ("1e+21", False)],
+)
+def test_what_is_read_back_says_whether_it_is_plain(text, plain):
+    read = canonical.read_canonical(text.encode())
+    assert read == canonical.Frozen(loads(text), plain=plain)
+    assert canonical.dumps_frozen(read.value, plain=read.plain) == text.encode()
+    assert reason(canonical.read_canonical, text.encode() + b" ") == "not-canonical"
+
+
 def test_a_frozen_float_that_is_an_integer_becomes_one():
     frozen = canonical.freeze([1.0, -0.0, 0.5])
     assert [type(item) for item in frozen.value] == [int, int, float]
@@ -335,6 +352,8 @@ def test_freezing_refuses_what_evidence_cannot_carry():
     assert reason(canonical.dumps_frozen, {"a": 2**53}, plain=True) == "integer-range"
     assert reason(canonical.dumps_frozen, {"a": "\ud800"}, plain=True) == "lone-surrogate"
     assert reason(canonical.dumps_frozen, {"a": 1e20}, plain=False) == "integer-range"
+    for stranger in (Word("x"), Row(1), datetime(2026, 1, 1, tzinfo=UTC)):
+        assert reason(canonical.dumps_frozen, {"a": stranger}, plain=True) == "not-json"
 
 
 DOCUMENT = Foreign(media_type="application/json", data=b'{"a": "\\ud800", "b": 2e18}\n\xff')

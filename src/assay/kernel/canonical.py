@@ -11,7 +11,6 @@ Every refusal is a :class:`MalformedDocument` whose ``reason`` detail is one of:
 """
 
 import base64
-import binascii
 import hashlib
 import json
 import math
@@ -148,7 +147,7 @@ def _dump_fast(value: Exact) -> bytes | None:
 
 
 def _dump_vouched(value: Exact, handed: object) -> bytes | None:
-    """The canonical bytes of what is ``handed`` to orjson for a value, or None where it refuses or would sort otherwise."""
+    """The canonical bytes of a value that is ``handed`` to orjson, or None where it refuses or would sort otherwise."""
     try:
         data = orjson.dumps(handed, option=_ORJSON)
     except orjson.JSONEncodeError:
@@ -250,8 +249,8 @@ def read_canonical(data: bytes) -> Frozen:
     value = loads(data)
     expected = dumps(value)
     if expected != data:
-        offset = next((i for i, pair in enumerate(zip(expected, data, strict=False)) if pair[0] != pair[1]), None)
-        offset = min(len(expected), len(data)) if offset is None else offset
+        pairs = enumerate(zip(expected, data, strict=False))
+        offset = next((at for at, (wanted, found) in pairs if wanted != found), min(len(expected), len(data)))
         _refuse("not-canonical", f"not canonical (RFC 8785): differs from byte {offset} on", offset=offset)
     return Frozen(value, plain=False)
 
@@ -357,11 +356,12 @@ class Foreign:
 
 
 def _read_base64(text: str) -> bytes:
+    message = "expected padded standard base64, in the one spelling of its bytes"
     try:
-        data = binascii.a2b_base64(text, strict_mode=True)
+        data = base64.b64decode(text)
     except ValueError as error:
-        message = "expected padded standard base64"
         raise MalformedDocument(message, reason="foreign-base64") from error
-    if base64.b64encode(data) != text.encode("ascii"):
-        _refuse("foreign-base64", "the base64 has unused bits that are not zero; encode the bytes again")
+    # The decoder skips what it does not know and ignores unused bits; encoding again shows both.
+    if base64.b64encode(data).decode("ascii") != text:
+        _refuse("foreign-base64", message)
     return data

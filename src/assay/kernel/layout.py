@@ -18,19 +18,6 @@ __all__ = ["CheckpointSpec", "Closing", "Layout", "LogSpec", "RegistrationFile",
 
 ENVELOPE = ("sequence", "recordedAt", "writerKeyId", "entryHash", "writerSignature")
 HEAD_MEMBERS = ("treeSize", "merkleRoot", "lastEntryHash")
-CHECKPOINT_MEMBERS = (
-    "version",
-    "checkpointSequence",
-    "previousCheckpointHash",
-    "createdAt",
-    "witnessKeyId",
-    "checkpointHash",
-    "witnessSignature",
-)
-# A layout may come from a hostile manifest: its size bounds the work that every step does for each log.
-_MAX_LOGS = 64
-_MAX_HEAD_DEPTH = 4
-_OTHER_TABLES = frozenset({"checkpoints", "files", "forks"})
 CHECKPOINT_MEMBERS: Mapping[str, type] = {
     "version": int,
     "checkpointSequence": int,
@@ -40,9 +27,10 @@ CHECKPOINT_MEMBERS: Mapping[str, type] = {
     "checkpointHash": str,
     "witnessSignature": str,
 }
-# Where the format's own files lie: a log or a registration there would be read as two things at once.
-_RESERVED = ("manifest.json", "checkpoints/", "proofs/", "notes/", "anchors/")
+# A layout may come from a hostile manifest: its size bounds what every step does for each log.
 _MAX_LOGS = 64
+_MAX_HEAD_DEPTH = 4
+_STORE_TABLES = frozenset({"checkpoints", "files", "forks"})
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _SEGMENT = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _PATH = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT}){{0,7}}")
@@ -50,14 +38,15 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,62}")
 _DOMAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 
 
-def _check_own_file(path: str) -> None:
-    if check_path(path).startswith(_RESERVED):
-        _refuse(f"{path} lies where the format keeps files of its own; choose another place")
-
-
 def _check_domain(domain: str) -> None:
     if not _DOMAIN.fullmatch(domain):
         _refuse(f"expected a domain of plain characters, got {domain!r:.120}")
+
+
+def _check_role(role: str) -> None:
+    # A role names a key file.
+    if not _NAME.fullmatch(role):
+        _refuse(f"expected a plain name for a signing role, got {role!r:.120}")
 
 
 def _require_distinct(what: str, values: Sequence[object]) -> None:
@@ -86,13 +75,6 @@ def check_path(path: str) -> str:
     return path
 
 
-def _check_role(role: str) -> None:
-    # A role names a key file; the keys of published heads are called after their logs.
-    if not _NAME.fullmatch(role) or role.startswith("note-"):
-        msg = f"a signing role needs a plain name that does not begin with note-, got {role!r}"
-        raise MalformedDocument(msg, reason="role")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSpec:
     """One log: an ordered, signed, hash-chained list of entries.
@@ -119,11 +101,11 @@ class LogSpec:
         if not (_NAME.fullmatch(self.name) and _IDENTIFIER.fullmatch(self.table) and _DOMAIN.fullmatch(self.domain)):
             msg = f"a log needs a plain name, table and domain, got {self.name!r}, {self.table!r}, {self.domain!r}"
             raise MalformedDocument(msg, reason="log-spec")
-        if self.table in _OTHER_TABLES or self.table.startswith("sqlite_"):
+        if self.table in _STORE_TABLES or self.table.startswith("sqlite_"):
             msg = f"log {self.name}: the table {self.table} is the store's own"
             raise MalformedDocument(msg, reason="log-spec")
         _check_role(self.signer)
-        _check_own_file(self.file)
+        check_path(self.file)
         if self.link in ENVELOPE or not _NAME.fullmatch(self.link):
             msg = f"log {self.name}: the link member cannot be called {self.link!r}"
             raise MalformedDocument(msg, reason="log-spec")
@@ -164,9 +146,14 @@ class CheckpointSpec:
     extra: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuses a domain that is not plain, and members that share a name."""
+        """Refuses names that are not plain, heads that lie too deep, and members that share a name."""
         _check_domain(self.domain)
+        _check_role(self.signer)
         _require_distinct("checkpoint member", [*CHECKPOINT_MEMBERS, self.registration, *self.extra])
+        names = [self.registration, *self.extra, *(name for path in self.heads.values() for name in path)]
+        deepest = max(map(len, self.heads.values()), default=0)
+        if deepest > _MAX_HEAD_DEPTH or not all(map(_NAME.fullmatch, names)):
+            _refuse(f"checkpoint members need plain names, and tree heads lie at most {_MAX_HEAD_DEPTH} deep")
 
     def check_heads(self, logs: Iterable[str]) -> None:
         """Returns if every log's tree head has a place of its own.
@@ -174,11 +161,11 @@ class CheckpointSpec:
         Raises:
             MalformedDocument: Two logs share one, or one is the place of another member.
         """
-        paths = [self.head_path(log) for log in logs]
-        _require_distinct("tree head", paths)
-        taken = {*CHECKPOINT_MEMBERS, self.registration, *self.extra}
-        if not all(path and path[0] not in taken for path in paths):
-            _refuse(f"a tree head cannot lie at {sorted(paths)}: no such place, or that of another member")
+        taken = TakenPaths([*CHECKPOINT_MEMBERS, self.registration, *self.extra])
+        for path in map(self.head_path, logs):
+            if not path or taken.conflict("/".join(path)):
+                _refuse(f"a tree head cannot lie at {path}: no such place, or that of another member")
+            taken.extend(["/".join(path)])
 
     def head_path(self, log: str) -> tuple[str, ...]:
         """The path of member names that leads to a log's tree head."""
@@ -215,8 +202,8 @@ class RegistrationFile:
     domain: str
 
     def __post_init__(self) -> None:
-        """Refuses a place of the format's own, and a domain that is not plain."""
-        _check_own_file(self.file)
+        """Refuses what is no plain path or no plain domain."""
+        check_path(self.file)
         _check_domain(self.domain)
 
     def to_json(self) -> dict[str, Json]:
@@ -262,12 +249,21 @@ class Layout:
         strangers = (set(self.closings) | set(self.checkpoint.heads) | optional) - names
         if strangers:
             _refuse(f"the layout names logs it does not declare: {sorted(strangers)}")
-        if self.registration is not None:
-            _require_distinct("file", [self.registration.file, *(spec.file for spec in self.logs)])
+        taken = TakenPaths(RESERVED)
+        for path in self.files:
+            if taken.conflict(path):
+                _refuse(f"{path} cannot lie where {taken.conflict(path)} is; choose another place")
+            taken.extend([path])
         _require_distinct("domain", [self.checkpoint.domain, *(spec.domain for spec in self.logs)])
         signers = [self.checkpoint.signer, *(spec.signer for spec in self.logs), *map(note_role, names)]
         _require_distinct("signer", signers)
         self.checkpoint.check_heads(names)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Where the logs lie in a bundle, and the registration if it has a file of its own."""
+        own = (self.registration.file,) if self.registration else ()
+        return (*(spec.file for spec in self.logs), *own)
 
     def log(self, name: str) -> LogSpec:
         """The declaration of one log.
@@ -292,16 +288,6 @@ class Layout:
             "recovery": self.recovery,
             "attachments": self.attachments,
         }
-
-
-def _refuse_conflicts(taken: Iterable[str], paths: Iterable[str]) -> None:
-    shelf = TakenPaths(taken)
-    for path in paths:
-        other = shelf.conflict(path)
-        if other is not None:
-            msg = f"the layout puts {path} where {other} is"
-            raise MalformedDocument(msg, reason="layout")
-        shelf.extend([path])
 
 
 def default_layout(lab: str, logs: tuple[str, ...]) -> Layout:

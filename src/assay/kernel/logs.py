@@ -36,9 +36,6 @@ class Place(NamedTuple):
     hash: bytes
 
 
-START = Place(0, bytes(32))
-
-
 def freeze_body(spec: LogSpec, body: Json) -> Frozen:
     """A private, checked copy of a body, ready to be written.
 
@@ -118,7 +115,7 @@ def scan(
     """Reads consecutive lines of a log and checks each, and each against the one before it.
 
     Checks are independent: a wrong hash does not hide a right signature. The caller joins blocks: whether the first
-    line follows from what came before it is for :func:`join`.
+    line follows from what came before it is for :class:`assay.kernel.rebuild.Rebuild`.
 
     Args:
         spec: The log's declaration.
@@ -143,7 +140,7 @@ def scan(
             block.faults.extend(follows((sequence, link), block.last, number))
         block.lines += 1
         block.last = (sequence, digest_text)
-        block.hashes += _check_entry(prefix, key, entry, plain, number, block.faults)
+        block.hashes += _check_entry(prefix, key, entry, number, block.faults, plain=plain)
     return block
 
 
@@ -174,28 +171,31 @@ def follows(stated: tuple[Json, Json], before: tuple[Json, Json], number: int) -
     sequence, link = stated
     earlier, digest = before
     if type(sequence) is not int or type(earlier) is not int or sequence != earlier + 1:
-        faults.append(Fault("sequence", number, f"expected sequence after {earlier!r}, got {sequence!r}"))
+        faults.append(Fault("sequence", number, f"expected sequence after {earlier!r:.120}, got {sequence!r:.120}"))
     if link != digest:
-        faults.append(Fault("link", number, f"expected the hash of the entry before, {digest!r}, got {link!r}"))
+        message = f"expected the hash of the entry before, {digest!r:.120}, got {link!r:.120}"
+        faults.append(Fault("link", number, message))
     return faults
 
 
 BEFORE_FIRST: tuple[Json, Json] = (0, ZERO)
 
 
-def _check_entry(  # noqa: PLR0913 - one private call a line, in the hottest loop there is
-    prefix: bytes, key: PublicKey, entry: dict[str, Json], plain: bool, number: int, faults: list[Fault]  # noqa: FBT001
+def _check_entry(
+    prefix: bytes, key: PublicKey, entry: dict[str, Json], number: int, faults: list[Fault], *, plain: bool
 ) -> bytes:
     stated = entry.pop("entryHash", None)
     signature = entry.pop("writerSignature", None)
     if entry.get("writerKeyId") != key.key_id:
-        faults.append(Fault("signature", number, f"expected key {key.key_id}, got {entry.get('writerKeyId')!r}"))
+        faults.append(Fault("signature", number, f"expected key {key.key_id}, got {entry.get('writerKeyId')!r:.120}"))
     if type(entry.get("recordedAt")) is not str:
-        faults.append(Fault("canonical", number, f"expected recordedAt as text, got {entry.get('recordedAt')!r}"))
-    digest = sha256(prefix + canonical.dumps_frozen(entry, plain=plain)).digest()
+        faults.append(Fault("canonical", number, f"expected recordedAt as text, got {entry.get('recordedAt')!r:.120}"))
+    # What is not plain is written by the rule for reading: a line may hold what no writer of ours would write.
+    unsigned = canonical.dumps_frozen(entry, plain=True) if plain else canonical.dumps(entry)
+    digest = sha256(prefix + unsigned).digest()
     rebuilt = to_text(digest)
     if stated != rebuilt:
-        faults.append(Fault("hash", number, f"expected entryHash {rebuilt}, got {stated!r}"))
+        faults.append(Fault("hash", number, f"expected entryHash {rebuilt}, got {stated!r:.120}"))
         digest = _stated_digest(stated)
     if not _signed(key.raw, digest, signature):
         faults.append(Fault("signature", number, f"writerSignature does not verify under {key.key_id}"))

@@ -1,8 +1,9 @@
 """Sealing a registration, amending it, and opening it again.
 
 The registration log, signed by its author, begins with the sealed document, the public keys that will sign the run's
-evidence and the digest of its layout, so that nobody else can declare away what closes a log or commits its files. An amendment is a further entry that says why, and what its author had already seen; nothing is ever edited,
-and every digest that was in force stays in the log.
+evidence and the digest of its layout, so that nobody else can declare away what closes a log or commits its files. An
+amendment is a further entry that says why, and what its author had already seen; nothing is ever edited, and every
+digest that was in force stays in the log.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -91,9 +92,7 @@ class Sealed:
     digests: Mapping[int, str]
 
 
-def seal_body(
-    lab: str, layout: Layout, document: Mapping[str, Json], signers: Sequence[PublicKey]
-) -> dict[str, Json]:
+def seal_body(lab: str, layout: Layout, document: Mapping[str, Json], signers: Sequence[PublicKey]) -> dict[str, Json]:
     """The body of the entry that seals a registration."""
     return {
         "kind": "registration.sealed",

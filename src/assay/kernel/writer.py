@@ -1,8 +1,9 @@
 """The one evidence writer of a store: atomic transactions over several logs, one fsync for all that wait, checkpoints.
 
 The writer lives on its own thread. Clients hand it whole transactions; it gives each entry its sequence, link, time and
-signature, commits everything that is waiting in one database transaction, and only then answers anybody. A process
-killed at any moment leaves all of a transaction or nothing.
+signature, commits everything that is waiting in one database transaction, and only then answers anybody. A client that
+finds nobody else waiting does the writer's work itself, under the writer's lock, since waking two threads takes longer
+than signing two entries. A process killed at any moment leaves all of a transaction or nothing.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from assay.kernel import canonical
 from assay.kernel.canonical import Frozen, Json
 from assay.kernel.checkpoint import Claim, Head, make_checkpoint
 from assay.kernel.clock import Clock
-from assay.kernel.errors import RunClosed, StoreFault
+from assay.kernel.errors import BadInput, RunClosed, StoreFault
 from assay.kernel.keys import Signer
 from assay.kernel.layout import Layout, LogSpec
 from assay.kernel.logs import Place, freeze_body, make_entry
@@ -63,11 +64,6 @@ class State:
         """The state of a run that has no entry yet."""
         places = {spec.name: Place(0, bytes(32)) for spec in layout.logs}
         return cls(places=places, frontiers={spec.name: Frontier(layout.tree) for spec in layout.logs})
-
-    def copy(self) -> "State":
-        """A state that can move on without this one."""
-        frontiers = {log: frontier.copy() for log, frontier in self.frontiers.items()}
-        return State(dict(self.places), frontiers, self.checkpoints, self.registration, dict(self.covered))
 
 
 @dataclass(slots=True)
@@ -123,7 +119,7 @@ class Transaction:
             RunClosed: The run is closed.
             StoreFault: The store failed; none of the entries is there.
         """
-        self.entries = self._writer.submit(self.order).result()
+        self.entries = self._writer.commit(self.order)
         return self.entries
 
     def __enter__(self) -> Self:
@@ -189,9 +185,13 @@ class Writer:
         self._cadence = cadence or Cadence()
         self._extra = dict(extra or {})
         self._orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+        self._turn = threading.Lock()
+        self._crowded = False
         self._closed = False
         self._broken: StoreFault | None = None
         self._due: float | None = None
+        self._pending = sum(place.sequence - state.covered.get(log, 0) for log, place in state.places.items())
+        self._paths = set(store.paths())
         self._thread = threading.Thread(target=self._work, name="evidence-writer", daemon=True)
         self._thread.start()
 
@@ -204,9 +204,28 @@ class Writer:
         self._orders.put(order)
         return order.done
 
+    def commit(self, order: Order) -> list[EntryRow]:
+        """Commits a transaction and waits; returns its entries once they are durable.
+
+        Raises:
+            RunClosed: The run is closed.
+            StoreFault: The store failed; none of the entries is there.
+        """
+        if self._crowded or not self._turn.acquire(blocking=False):
+            return self.submit(order).result()
+        try:
+            self._commit([order])
+        except BaseException:
+            # An interrupt in mid-commit leaves it open what was stored: only a fresh start, which verifies, may write.
+            self._broken = StoreFault("interrupted while committing; start again, which verifies what was committed")
+            raise
+        finally:
+            self._turn.release()
+        return order.done.result()
+
     def checkpoint(self) -> None:
         """Writes a checkpoint now."""
-        self.submit(Order(checkpoint=True)).result()
+        self.commit(Order(checkpoint=True))
 
     def close_run(self, bodies: Mapping[str, Json]) -> None:
         """Appends the closing entries and the last checkpoint in one commit; nothing can be written after it."""
@@ -214,23 +233,20 @@ class Writer:
         for log, body in bodies.items():
             spec = self.layout.log(log)
             order.bodies.append((spec, freeze_body(spec, body)))
-        self.submit(order).result()
+        self.commit(order)
 
     def stop(self) -> None:
         """Commits what is waiting and ends the thread; the store stays open."""
         self._orders.put(None)
         self._thread.join()
 
-    @property
-    def state(self) -> State:
-        """Where the committed evidence stands."""
-        return self._state.copy()
-
     def _work(self) -> None:
         while True:
             orders, ends = self._collect()
-            if orders or self._is_due():
-                self._commit(orders)
+            with self._turn:
+                if orders or self._is_due():
+                    self._commit(orders)
+                self._crowded = len(orders) > 1
             if ends:
                 return
 
@@ -252,73 +268,87 @@ class Writer:
         return self._due is not None and self._clock.monotonic() >= self._due
 
     def _commit(self, orders: list[Order]) -> None:
-        # Everything is prepared on a copy of the state, which replaces it only after the commit.
-        state, batch, accepted = self._state.copy(), Batch(), list[tuple[Order, list[EntryRow]]]()
-        closed = self._closed
+        draft = _Draft(dict(self._state.places), self._state.registration, self._closed)
         for order in orders:
             try:
-                if closed or self._broken:
-                    raise self._broken or RunClosed("the run is closed; nothing can be added to its evidence")
-                rows = self._prepare(order, state)
+                self._prepare(order, draft)
             except Exception as error:  # noqa: BLE001 - whatever a client's body raises is that client's answer
                 order.done.set_exception(error)
-                continue
-            closed = closed or order.closes
-            accepted.append((order, rows))
-            batch.entries.extend(rows)
-            batch.files.extend(order.files)
-        if not self._broken and (accepted or self._is_due()):
-            self._add_checkpoint(state, batch, wanted=any(order.checkpoint for order, _ in accepted))
+        if not self._broken and (draft.accepted or self._is_due()):
+            self._add_checkpoint(draft)
         try:
-            self._store.commit(batch)
+            self._store.commit(draft.batch)
         except Exception as error:  # noqa: BLE001 - every client must be answered, also if the driver has a defect
-            self._fail(accepted, error)
+            self._fail(draft, error)
             return
-        self._state, self._closed = state, closed
-        self._set_due()
-        for order, rows in accepted:
+        self._adopt(draft)
+        for order, rows in draft.accepted:
             order.done.set_result(rows)
 
-    def _fail(self, accepted: list[tuple[Order, list[EntryRow]]], error: Exception) -> None:
-        if not (isinstance(error, StoreFault) and error.details.get("full")):
-            # After any other failure it is unknown what the disk holds: only a fresh start, which verifies, may write.
-            msg = f"the store failed ({error}); start again, which verifies what was committed"
-            self._broken = StoreFault(msg)
-        for order, _ in accepted:
-            order.done.set_exception(error)
-
-    def _prepare(self, order: Order, state: State) -> list[EntryRow]:
+    def _prepare(self, order: Order, draft: "_Draft") -> None:
+        if draft.closed or self._broken:
+            raise self._broken or RunClosed("the run is closed; nothing can be added to its evidence")
+        for file in order.files:
+            if file.path in self._paths or file.path in draft.paths:
+                msg = f"a file {file.path!r} is attached already; attached files are never replaced"
+                raise BadInput(msg, path=file.path)
         places: dict[str, Place] = {}
         rows: list[EntryRow] = []
         now = self._clock.now()
         for spec, body in order.bodies:
             frozen = freeze_body(spec, body(tuple(rows))) if callable(body) else body
-            after = places.get(spec.name) or state.places[spec.name]
+            after = places.get(spec.name) or draft.places[spec.name]
             row = make_entry(spec, frozen, after=after, recorded_at=now, signer=self._hands.logs[spec.name])
             places[spec.name] = Place(row.sequence, row.hash)
             rows.append(row)
-        for row in rows:
-            state.frontiers[row.log].append(self.layout.tree.leaf(row.sequence, row.hash))
-        state.places.update(places)
-        state.registration = order.registration or state.registration
-        return rows
+        draft.places.update(places)
+        draft.accept(order, rows)
 
-    def _add_checkpoint(self, state: State, batch: Batch, *, wanted: bool) -> None:
-        pending = sum(place.sequence - state.covered.get(log, 0) for log, place in state.places.items())
-        first = state.checkpoints.sequence == 0
-        if not (wanted or first or pending >= self._cadence.entries or (pending and self._is_due())):
+    def _adopt(self, draft: "_Draft") -> None:
+        state = self._state
+        state.places, state.registration, self._closed = draft.places, draft.registration, draft.closed
+        self._paths |= draft.paths
+        if draft.frontiers is not None:
+            state.frontiers, state.checkpoints = draft.frontiers, draft.checkpoint
+            state.covered = {log: place.sequence for log, place in draft.places.items()}
+            self._pending, self._due = 0, None
             return
+        self._grow(state.frontiers, draft.batch.entries)
+        self._pending += len(draft.batch.entries)
+        if self._pending and self._due is None:
+            self._due = self._clock.monotonic() + self._cadence.seconds
+
+    def _grow(self, frontiers: Mapping[str, Frontier], rows: Sequence[EntryRow]) -> None:
+        leaf = self.layout.tree.leaf
+        for row in rows:
+            frontiers[row.log].append(leaf(row.sequence, row.hash))
+
+    def _fail(self, draft: "_Draft", error: Exception) -> None:
+        if not (isinstance(error, StoreFault) and error.details.get("full")):
+            # After any other failure it is unknown what the disk holds: only a fresh start, which verifies, may write.
+            msg = f"the store failed ({error}); start again, which verifies what was committed"
+            self._broken = StoreFault(msg)
+            self._due = None
+        for order, _ in draft.accepted:
+            order.done.set_exception(error)
+
+    def _add_checkpoint(self, draft: "_Draft") -> None:
+        number, previous = self._state.checkpoints
+        pending = self._pending + len(draft.batch.entries)
+        wanted = number == 0 or any(order.checkpoint for order, _ in draft.accepted)
+        if not (wanted or pending >= self._cadence.entries or (pending and self._is_due())):
+            return
+        draft.frontiers = {log: frontier.copy() for log, frontier in self._state.frontiers.items()}
+        self._grow(draft.frontiers, draft.batch.entries)
         heads = {
-            log: Head(place.sequence, state.frontiers[log].root(), place.hash) for log, place in state.places.items()
+            log: Head(place.sequence, draft.frontiers[log].root(), place.hash) for log, place in draft.places.items()
         }
-        claim = Claim(registration=state.registration, heads=heads, created_at=self._clock.now(), extra=self._extra)
-        number, previous = state.checkpoints
+        claim = Claim(registration=draft.registration, heads=heads, created_at=self._clock.now(), extra=self._extra)
         point = make_checkpoint(
             self.layout.checkpoint, claim, sequence=number, previous=previous, signer=self._hands.witness
         )
-        batch.checkpoints.append(CheckpointRow(number, point.hash, point.line, self._sign_notes(heads)))
-        state.checkpoints = Place(number + 1, point.hash)
-        state.covered = {log: head.size for log, head in heads.items()}
+        draft.batch.checkpoints.append(CheckpointRow(number, point.hash, point.line, self._sign_notes(heads)))
+        draft.checkpoint = Place(number + 1, point.hash)
 
     def _sign_notes(self, heads: Mapping[str, Head]) -> bytes:
         notes: dict[str, Json] = {
@@ -327,9 +357,25 @@ class Writer:
         }
         return canonical.dumps(notes)
 
-    def _set_due(self) -> None:
-        pending = any(place.sequence > self._state.covered.get(log, 0) for log, place in self._state.places.items())
-        if not pending:
-            self._due = None
-        elif self._due is None or self._is_due():
-            self._due = self._clock.monotonic() + self._cadence.seconds
+
+@dataclass(slots=True)
+class _Draft:
+    """What one commit would make of the state; it is adopted after the commit, or forgotten."""
+
+    places: dict[str, Place]
+    registration: str
+    closed: bool
+    batch: Batch = field(default_factory=Batch)
+    accepted: list[tuple[Order, list[EntryRow]]] = field(default_factory=list[tuple[Order, list[EntryRow]]])
+    paths: set[str] = field(default_factory=set[str])
+    frontiers: dict[str, Frontier] | None = None
+    checkpoint: Place = field(default=Place(0, bytes(32)))
+
+    def accept(self, order: Order, rows: list[EntryRow]) -> None:
+        """Takes a prepared transaction in."""
+        self.registration = order.registration or self.registration
+        self.closed = self.closed or order.closes
+        self.paths.update(file.path for file in order.files)
+        self.accepted.append((order, rows))
+        self.batch.entries += rows
+        self.batch.files += order.files

@@ -189,10 +189,10 @@ def _take_lock(path: Path) -> int:
 
 
 def _schema(layout: Layout) -> str:
-    row = "(sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, line BLOB NOT NULL) STRICT"
+    row = "(sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL, line BLOB NOT NULL) STRICT"
     tables = {spec.table: row for spec in layout.logs}
     tables["checkpoints"] = (
-        "(sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, line BLOB NOT NULL, notes BLOB NOT NULL) STRICT"
+        "(sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL, line BLOB NOT NULL, notes BLOB NOT NULL) STRICT"
     )
     tables["files"] = "(path TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT"
     tables["forks"] = (

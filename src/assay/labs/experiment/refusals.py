@@ -62,9 +62,9 @@ def _check_missing(pairing: Pairing, experiment: Experiment) -> list[Json]:
     if experiment.outcome.missing != "refuse" or not (treatment or control):
         return []
     message = (
-        f"{len(treatment)} admitted rows of the treatment arm and {len(control)} of the control arm have no outcome, and "
-        "a missing outcome is registered as a reason to refuse; a registered admission stage can say which rows "
-        "are left out, and why"
+        f"{len(treatment)} admitted rows of the treatment arm and {len(control)} of the control arm have no outcome, "
+        "and a missing outcome is registered as a reason to refuse; an admission stage can say which rows are left "
+        "out, and why"
     )
     units = sorted({*treatment, *control})
     details: dict[str, Json] = {

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.kernel.run import Run
-from assay.labs.experiment.data import Row, read_rows
+from assay.labs.experiment.data import read_rows
 from assay.labs.experiment.logs import ROWS, source_body
 from assay.labs.experiment.registration import Experiment
+from assay.labs.experiment.rows import Row
 from assay.verifier.lab import Progress, Work
 
 __all__ = ["prepare"]

@@ -36,13 +36,17 @@ def derive(experiment: Experiment, evidence: Evidence) -> dict[str, Json]:
     """
     pairing = pair_rows(list_rows(experiment, evidence), experiment)
     refusals = list_refusals(pairing, experiment)
-    verdict = _head(experiment) | {"refusals": refusals, "funnel": _funnel(pairing)}
+    verdict = _head(experiment)
+    verdict["funnel"] = _funnel(pairing)
+    verdict["refusals"] = refusals
     if refusals:
-        return verdict | NO_NUMBERS | {"decision": refused_decision(refusals), "notes": [_RETROSPECTIVE]}
+        verdict |= {**NO_NUMBERS, "decision": refused_decision(refusals), "notes": [_RETROSPECTIVE]}
+        return verdict
     pairs, filled = complete_pairs(pairing.pairs, experiment)
     analysis = analyse(pairs, experiment)
-    numbers = number_members(analysis, experiment)
-    return verdict | numbers | {"decision": _decide(analysis, experiment), "notes": [*_notes(analysis, filled)]}
+    verdict |= number_members(analysis, experiment)
+    verdict |= {"decision": _decide(analysis, experiment), "notes": [*_notes(analysis, filled)]}
+    return verdict
 
 
 def _head(experiment: Experiment) -> dict[str, Json]:
@@ -56,6 +60,7 @@ def _head(experiment: Experiment) -> dict[str, Json]:
         "label": "retrospective",
         "seenBefore": document["seenBefore"],
         "arms": document["arms"],
+        "data": {"sha256": experiment.data.sha256, "source": experiment.data.source},
     }
 
 
@@ -72,7 +77,7 @@ def _decide(analysis: Analysis, experiment: Experiment) -> dict[str, Json]:
         "verdict": decision.verdict,
         "says": decision.says,
         "branch": decision.branch,
-        "signals": {name: value for name, value in state.items()},
+        "signals": dict(state.items()),
     }
 
 
@@ -100,7 +105,7 @@ def _note(code: str, message: str) -> dict[str, Json]:
     return {"code": code, "message": message}
 
 
-_RETROSPECTIVE: Final = _note(
+_RETROSPECTIVE: Final[Json] = _note(
     "retrospective",
     "the data existed before this was registered, and seenBefore says who had seen what; the verdict shows what the "
     "registered rules give, not that they were chosen blind",
