@@ -235,7 +235,7 @@ def _resume(keys: Path, plan: Plan, store: Store) -> Run:
         names = ", ".join(differing_members(sealed.document, plan.document)) or "lab"
         msg = (
             f"this folder holds a run of another registration: it was sealed as {sealed.registration}, and the file "
-            f"now differs in {names}; restore the file, amend the registration, or choose another folder"
+            f"now differs in {names}; restore the file, or choose another folder for what is now another registration"
         )
         raise Refused(msg, differs=names)
     if sealed.layout != layout_digest(plan.layout):
