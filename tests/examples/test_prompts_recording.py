@@ -1,10 +1,11 @@
-"""The recorded outcomes of examples/prompts: items, grades, counts and digests agree. Needs no model."""
+"""The recorded outcomes of examples/prompts: items, pilot, grades, counts and digests agree. Needs no model."""
 
 import csv
 import hashlib
-import importlib.util
+import importlib
 import json
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
@@ -19,16 +20,17 @@ Row = dict[str, str]
 
 
 def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"examples_prompts_{name}", FOLDER / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """The module of that name in the folder, whose modules import one another by their bare names."""
+    sys.path.insert(0, str(FOLDER))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(FOLDER))
 
 
 grading = load("grading")
 items = load("items")
+pilot = load("pilot")
 prompts = load("prompts")
 
 
@@ -40,6 +42,21 @@ def read_rows() -> list[Row]:
 def read_recording() -> dict[str, Any]:
     recording: dict[str, Any] = json.loads((FOLDER / "recording.json").read_text(encoding="utf-8"))
     return recording
+
+
+def count_arms(rows: list[Row]) -> dict[str, dict[str, int]]:
+    """Rows and right answers of every arm that occurs in `rows`."""
+    return {
+        arm: {
+            "rows": sum(row["arm"] == arm for row in rows),
+            "correct": sum(row["arm"] == arm and row["correct"] == "true" for row in rows),
+        }
+        for arm in {row["arm"] for row in rows}
+    }
+
+
+def recorded_counts() -> dict[str, dict[str, int]]:
+    return {name: {"rows": arm["rows"], "correct": arm["correct"]} for name, arm in read_recording()["arms"].items()}
 
 
 def expected_columns() -> list[tuple[str, str, str, str, str]]:
@@ -135,36 +152,70 @@ def test_the_rule_refuses_anything_else(answer: str) -> None:
 
 def test_the_recording_states_what_the_code_holds() -> None:
     recording = read_recording()
-    assert recording["prompts"] == {
-        arm: {"description": prompts.DESCRIPTIONS[arm], "template": prompts.TEMPLATES[arm]} for arm in prompts.ARMS
+    assert {name: arm["description"] for name, arm in recording["arms"].items()} == prompts.DESCRIPTIONS
+    assert recording["form"] == {
+        "opening": prompts.FORM.opening,
+        "pattern": prompts.FORM.pattern,
+        "separator": prompts.SEPARATOR,
     }
-    assert recording["chatTemplate"] == prompts.CHAT_TEMPLATE
-    assert recording["exampleTemplate"] == prompts.EXAMPLE_TEMPLATE
     assert recording["gradingRule"] == grading.RULE
     assert recording["workedExamples"] == {
         family.name: [list(pair) for pair in family.worked] for family in items.build_families()
     }
 
 
-def test_the_recording_counts_and_hashes_the_outcomes() -> None:
-    recording, rows = read_recording(), read_rows()
+def test_the_recording_counts_both_arms_as_the_outcomes_do() -> None:
+    rows = read_rows()
+    assert recorded_counts() == count_arms(rows)
+    assert set(recorded_counts()) == set(prompts.ARMS)
+    assert read_recording()["rows"] == len(rows)
+
+
+@pytest.mark.parametrize("arm", prompts.ARMS)
+def test_one_right_answer_more_in_an_arm_is_noticed(arm: str) -> None:
+    rows = read_rows()
+    wrong = next(row for row in rows if row["arm"] == arm and row["correct"] == "false")
+    wrong["correct"] = "true"
+    assert recorded_counts() != count_arms(rows)
+
+
+def test_the_recording_holds_the_digests_of_the_outcomes_and_the_pilot() -> None:
+    recording = read_recording()
     data = (FOLDER / "outcomes.csv").read_bytes()
-    assert recording["rows"] == len(rows)
-    assert recording["arms"] == {
-        arm: {
-            "rows": sum(row["arm"] == arm for row in rows),
-            "correct": sum(row["arm"] == arm and row["correct"] == "true" for row in rows),
-        }
-        for arm in prompts.ARMS
-    }
     assert recording["outcomesSha256"] == hashlib.sha256(data).hexdigest()
     assert recording["outcomesSha256"] != hashlib.sha256(data.replace(b"false", b"true", 1)).hexdigest()
+    assert recording["outcomesSha256"] in (FOLDER / "registration.yaml").read_text(encoding="utf-8")
+    assert recording["pilot"]["sha256"] == hashlib.sha256((FOLDER / "pilot.json").read_bytes()).hexdigest()
+
+
+def test_no_pilot_question_is_an_item_or_a_worked_example() -> None:
+    families = items.build_families()
+    taken = {item.question for family in families for item in family.items}
+    taken |= {question for family in families for question, _ in family.worked}
+    asked = [question for pairs in pilot.QUESTIONS.values() for question, _ in pairs]
+    assert not taken & set(asked)
+    assert len(set(asked)) == len(asked)
+    assert list(pilot.QUESTIONS) == [family.name for family in families]
+    assert {len(pairs) for pairs in pilot.QUESTIONS.values()} == {3}
+
+
+def test_the_form_in_use_is_the_one_that_the_pilot_chose_by_its_rule() -> None:
+    record = json.loads((FOLDER / "pilot.json").read_text(encoding="utf-8"))
+    assert record["questions"] == sum(map(len, pilot.QUESTIONS.values()))
+    assert list(record["forms"]) == list(pilot.FORMS)
+    assert record["chosen"] == pilot.choose_form(record["forms"])
+    assert pilot.FORMS[record["chosen"]] == prompts.FORM
+
+
+def test_the_pilot_rule_takes_the_highest_sum_and_the_earlier_form_on_a_tie() -> None:
+    counts = {"a": {"question": 0, "examples": 9}, "b": {"question": 5, "examples": 6}}
+    assert pilot.choose_form(counts) == "b"
+    assert pilot.choose_form(counts | {"c": {"question": 1, "examples": 10}}) == "b"
 
 
 def test_both_prompts_end_with_the_same_question_and_only_one_shows_examples() -> None:
     worked = [("What is 1 plus 1?", "2")]
-    bare = prompts.build_message("bare", "What is 2 plus 2?", worked)
-    shown = prompts.build_message("examples", "What is 2 plus 2?", worked)
-    assert bare == "What is 2 plus 2?\nAnswer with one word or number only."
-    assert shown.endswith("\n\n" + bare)
-    assert "Question: What is 1 plus 1?\nAnswer: 2\n" in shown
+    alone = prompts.build_prompt("question", "What is 2 plus 2?", worked)
+    shown = prompts.build_prompt("examples", "What is 2 plus 2?", worked)
+    assert alone == "Question: What is 2 plus 2?\nAnswer:"
+    assert shown == "Question: What is 1 plus 1?\nAnswer: 2\n\n" + alone

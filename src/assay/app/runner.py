@@ -12,7 +12,7 @@ from assay.kernel import canonical
 from assay.kernel.bundle import export_bundle
 from assay.kernel.canonical import Json
 from assay.kernel.digests import to_text
-from assay.kernel.errors import BadInput
+from assay.kernel.errors import BadInput, UnknownName
 from assay.kernel.keys import Signer
 from assay.kernel.roles import run_id
 from assay.kernel.run import Plan, Run, open_run
@@ -74,18 +74,20 @@ def run_file(request: Request, progress: ProgressBar) -> Finished:
         StoreFault: The disk failed.
     """
     document = read_document(request.file)
-    lab = find_lab(_lab_name(document, request.file))
-    registration = lab.load(document)
+    lab = _find_lab(document, request.file)
+    registration = _load(lab, document, request.file)
     sealed = lab.document(registration)
     work = lab.prepare(registration, request.file.parent)
     folder = request.out or Path("runs") / str(sealed.get("id", request.file.stem))
+    bundle = request.bundle or folder / "bundle.zip"
+    _check_place(bundle)
     plan = Plan(lab=lab.name, layout=lab.layout, document=sealed, author=request.author)
-    resumed = folder.exists()
     with open_run(folder, plan) as run:
+        # A run that has just begun holds one entry in each log.
+        resumed = run.closed or any(run.size(spec.name) > 1 for spec in lab.layout.logs)
         if not run.closed:
             with progress(work.label, work.units) as bar:
                 _finish(run, lab, registration, work, bar)
-        bundle = request.bundle or folder / "bundle.zip"
         export_bundle(run.store, lab.layout, lab=lab.name, signers=run.sealed.signers, to=bundle)
         verdict = cast("dict[str, Json]", canonical.loads(run.evidence.file(VERDICT)))  # written by _finish
         return Finished(
@@ -101,23 +103,41 @@ def run_file(request: Request, progress: ProgressBar) -> Finished:
         )
 
 
-def _lab_name(document: Record, file: Path) -> str:
+def _find_lab(document: Record, file: Path) -> Lab[Any]:
     name = document.get("lab")
     if not isinstance(name, str):
         msg = f"{file}: expected a member `lab` that says which lab the file is for, such as `lab: experiment`"
         raise BadInput(msg, path=str(file))
-    return name
+    try:
+        return find_lab(name)
+    except UnknownName as error:
+        msg = f"{file}: {error.message}"
+        raise UnknownName(msg, path=str(file), **error.details) from error
+
+
+def _load(lab: Lab[Any], document: Record, file: Path) -> object:
+    try:
+        return lab.load(document)
+    except BadInput as error:
+        msg = f"{file}: {error.message}"
+        raise BadInput(msg, path=str(file), **error.details) from error
+
+
+def _check_place(bundle: Path) -> None:
+    """A folder that is there is never replaced; that is said before the work is done, not after it."""
+    if bundle.is_dir() or (bundle.suffix != ".zip" and bundle.exists()):
+        msg = f"{bundle} exists, and only a .zip is replaced; remove it, or choose another place for the bundle"
+        raise BadInput(msg, path=str(bundle))
 
 
 def _finish(run: Run, lab: Lab[Any], registration: object, work: Work, bar: Progress) -> None:
     work.run(run, bar)
     attached = set(run.store.paths())
-    verdict = lab.derive(registration, run.evidence)
+    # As it will be read again: the order in which a lab puts members together must not show in its report.
+    verdict = cast("dict[str, Json]", canonical.loads(canonical.dumps(lab.derive(registration, run.evidence))))
     if VERDICT not in attached:
         run.attach(VERDICT, canonical.dumps(verdict) + b"\n")
     if REPORT not in attached:
-        context = PageContext(
-            registration=run.sealed.registration, run=run_id(run.sealed.signers), lab=lab.name
-        )
+        context = PageContext(registration=run.sealed.registration, run=run_id(run.sealed.signers), lab=lab.name)
         run.attach(REPORT, render_page(lab.report(verdict), context))
     run.close()

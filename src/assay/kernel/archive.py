@@ -57,14 +57,14 @@ def write_archive(out: BinaryIO, members: Iterable[Member]) -> None:
     offset = 0
     for member in members:
         listed.append((member, offset))
-        header = _local_header(member)
-        out.write(header)
-        for chunk in member.chunks():
-            out.write(chunk)
-        offset += len(header) + member.size
-        if offset > _LIMIT or len(listed) > _COUNT_LIMIT:
+        end = offset + _LOCAL.size + len(member.path) + member.size
+        if end > _LIMIT or len(listed) > _COUNT_LIMIT:
             msg = "the bundle is too large for one zip (4 GiB, 65535 files); write it as a folder instead"
             raise BadInput(msg)
+        out.write(_local_header(member))
+        for chunk in member.chunks():
+            out.write(chunk)
+        offset = end
     directory = b"".join(_central_header(member, start) for member, start in listed)
     out.write(directory)
     out.write(_end_record(len(listed), len(directory), offset))

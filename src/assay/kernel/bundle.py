@@ -8,8 +8,10 @@ import os
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -18,6 +20,7 @@ from assay.kernel.archive import Member, write_archive
 from assay.kernel.canonical import Json
 from assay.kernel.checkpoint import Checkpoint, read_checkpoint
 from assay.kernel.digests import to_text
+from assay.kernel.durability import sync_folder
 from assay.kernel.errors import BadInput, StoreFault
 from assay.kernel.keys import PublicKey
 from assay.kernel.layout import Layout, LogSpec
@@ -83,11 +86,14 @@ def export_bundle(store: Store, layout: Layout, *, lab: str, signers: Sequence[P
         write = _write_zip if to.suffix == ".zip" else _write_folder
         write(draft, [head, *members])
         draft.replace(to)
-        _sync(to.parent)
+        sync_folder(to.parent)
     except OSError as error:
-        _remove(draft)
+        _discard(draft)
         msg = f"cannot write the bundle {to}: {error.strerror}; nothing of it was kept"
         raise StoreFault(msg, path=str(to)) from error
+    except BaseException:
+        _discard(draft)
+        raise
     return manifest
 
 
@@ -117,8 +123,10 @@ def _measure(path: str, chunks: Chunks) -> Measured:
 def _contents(store: Store, layout: Layout) -> Iterator[tuple[str, Chunks]]:
     rows = list(store.checkpoints())
     points = [read_checkpoint(layout, row.line, f"checkpoint {row.sequence}") for row in rows]
+    # Each member is read twice, to measure and to write: what a running run adds in between stays out.
+    sizes = {spec.name: store.size(spec.name) for spec in layout.logs}
     for spec in layout.logs:
-        yield spec.file, lambda spec=spec: _lines(store, spec)
+        yield spec.file, lambda spec=spec: _lines(store, spec, sizes[spec.name])
     for row in rows:
         yield checkpoint_path(row.sequence), _fixed(row.line + b"\n")
     for spec in layout.logs:
@@ -130,9 +138,9 @@ def _contents(store: Store, layout: Layout) -> Iterator[tuple[str, Chunks]]:
         yield path, lambda path=path: (store.file(path) or b"",)
 
 
-def _lines(store: Store, spec: LogSpec) -> Iterator[bytes]:
+def _lines(store: Store, spec: LogSpec, size: int) -> Iterator[bytes]:
     page: list[bytes] = []
-    for row in store.entries(spec.name):
+    for row in islice(store.entries(spec.name), size):
         page += (row.line, b"\n")
         if len(page) >= 2 * _PAGE:
             yield b"".join(page)
@@ -190,22 +198,20 @@ def _write_folder(draft: Path, members: Iterable[Member]) -> None:
     for member in members:
         path = draft / member.path
         path.parent.mkdir(parents=True, exist_ok=True)
-        folders.add(path.parent)
+        folders.update(parent for parent in path.parents if parent.is_relative_to(draft))
         with path.open("xb") as file:
             for chunk in member.chunks():
                 file.write(chunk)
             file.flush()
             os.fsync(file.fileno())
     for folder in sorted(folders):
-        _sync(folder)
+        sync_folder(folder)
 
 
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _discard(draft: Path) -> None:
+    # What made the export fail is told, not what then stood in the way of clearing up.
+    with suppress(OSError):
+        _remove(draft)
 
 
 def _remove(draft: Path) -> None:

@@ -49,21 +49,21 @@ def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, Span]]:
         msg = f"cannot read {folder}: {error.strerror}"
         raise MissingMaterial(msg, path=str(folder)) from error
     if len(entries) > _COUNT or depth > _DEPTH:
-        msg = f"{prefix or folder} holds more than a bundle can (deeper than {_DEPTH} or more than {_COUNT} files)"
+        msg = f"{prefix!r} holds more than a bundle can (deeper than {_DEPTH} or more than {_COUNT} files)"
         raise MalformedDocument(msg, reason="container")
     for entry in entries:
         path = prefix + entry.name
         if entry.is_dir(follow_symlinks=False):
             inner = list(_walk(Path(entry.path), path + "/", depth + 1))
             if not inner:
-                msg = f"{path}/ is empty; a bundle holds files only"
-                raise MalformedDocument(msg, reason="container", path=path)
+                msg = f"the folder {path!r} is empty; a bundle holds files only"
+                raise MalformedDocument(msg, reason="container")
             yield from inner
         elif entry.is_file(follow_symlinks=False):
             yield check_path(path), Span(Path(entry.path), 0, entry.stat(follow_symlinks=False).st_size)
         else:
-            msg = f"{path} is a link or a special file; a bundle holds plain files only"
-            raise MalformedDocument(msg, reason="container", path=path)
+            msg = f"{path!r} is a link or a special file; a bundle holds plain files only"
+            raise MalformedDocument(msg, reason="container")
 
 
 def read_whole(span: Span, limit: int = 1 << 26) -> bytes:

@@ -6,6 +6,7 @@ refuses small-order keys, non-canonical points and malleable signatures; keys ar
 
 import base64
 import binascii
+import errno
 import os
 import secrets
 import stat
@@ -13,13 +14,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import cast
+from typing import NoReturn, cast
 
 from nacl import bindings
 from nacl.exceptions import BadSignatureError
 
 from assay.kernel import canonical
 from assay.kernel.canonical import Json
+from assay.kernel.durability import sync_folder
 from assay.kernel.errors import BadInput, BadSignature, KeyRefused, MalformedDocument
 from assay.kernel.shape import read_object
 
@@ -39,6 +41,7 @@ __all__ = [
 
 _PUBLIC_PREFIX = "ed25519-pub:"
 _SIGNATURE_PREFIX = "ed25519:"
+_MAX_FILE_BYTES = 65536
 _FILE_MEMBERS = {"kind": str, "version": int, "role": str, "keyId": str, "domain": str, "publicKey": str, "seed": str}
 
 
@@ -54,15 +57,20 @@ def check_public_key(raw: bytes) -> None:
 
 
 def _decode(text: str, prefix: str, size: int, what: str) -> bytes:
-    body = text.removeprefix(prefix)
-    try:
-        raw = base64.b64decode(body, validate=True)
-    except (binascii.Error, ValueError):
-        raw = b""
-    if not text.startswith(prefix) or len(raw) != size or base64.b64encode(raw).decode("ascii") != body:
-        msg = f"expected {what} as {prefix}<padded base64 of {size} bytes>, got {text!r}"
+    raw = _decode_base64(text.removeprefix(prefix), size)
+    if not text.startswith(prefix) or raw is None:
+        msg = f"expected {what} as {prefix}<padded base64 of {size} bytes>, got {text!r:.120}"
         raise MalformedDocument(msg, reason="encoding")
     return raw
+
+
+def _decode_base64(text: str, size: int) -> bytes | None:
+    # One spelling only: unused bits of the last digit must be zero.
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return raw if len(raw) == size and base64.b64encode(raw).decode("ascii") == text else None
 
 
 def encode_public(raw: bytes) -> str:
@@ -197,6 +205,15 @@ class Signer:
         """Names the key without its secret."""
         return f"Signer({self.public.key_id}, domain={self.public.domain!r}, seed=<secret>)"
 
+    def __reduce__(self) -> NoReturn:
+        """A secret key leaves the process in its key file only.
+
+        Raises:
+            KeyRefused: Always.
+        """
+        msg = f"key {self.public.key_id} cannot be copied or pickled; read its key file where it is needed"
+        raise KeyRefused(msg)
+
 
 def write_signer(signer: Signer, path: Path) -> None:
     """Writes a key file that its owner alone can read; an existing file is never replaced.
@@ -212,7 +229,8 @@ def write_signer(signer: Signer, path: Path) -> None:
     }
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(canonical.dumps(document) + b"\n")
@@ -222,6 +240,7 @@ def write_signer(signer: Signer, path: Path) -> None:
             os.link(draft, path)
         finally:
             draft.unlink()
+        sync_folder(path.parent)
     except FileExistsError as error:
         msg = f"{path} exists; a key file is never overwritten, choose another name"
         raise BadInput(msg, path=str(path)) from error
@@ -239,23 +258,32 @@ def read_signer(path: Path) -> Signer:
         MalformedDocument: It is not a key file.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        # Without O_NONBLOCK a pipe put there would hold the reader for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            msg = f"{path} is a link, not a plain file"
+            raise KeyRefused(msg, path=str(path)) from error
         msg = f"cannot read the key file {path}: {error.strerror}"
         raise BadInput(msg, path=str(path)) from error
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            msg = f"{path} is not a plain file"
-            raise KeyRefused(msg, path=str(path))
-        if status.st_mode & 0o077:
-            msg = (
-                f"{path} can be read by others (mode {stat.S_IMODE(status.st_mode):04o}); "
-                f"if nobody else has seen it, `chmod 600 {path}`, otherwise make a new key"
-            )
-            raise KeyRefused(msg, path=str(path))
-        data = file.read(65536)
+    try:
+        _check_key_file(path, os.fstat(descriptor).st_mode)
+        data = os.read(descriptor, _MAX_FILE_BYTES)
+    finally:
+        os.close(descriptor)
     return _parse_signer(data, path)
+
+
+def _check_key_file(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        msg = f"{path} is not a plain file"
+        raise KeyRefused(msg, path=str(path))
+    if mode & 0o077:
+        msg = (
+            f"{path} can be read by others (mode {stat.S_IMODE(mode):04o}); "
+            f"if nobody else has seen it, `chmod 600 {path}`, otherwise make a new key"
+        )
+        raise KeyRefused(msg, path=str(path))
 
 
 def _parse_signer(data: bytes, path: Path) -> Signer:
@@ -264,7 +292,10 @@ def _parse_signer(data: bytes, path: Path) -> Signer:
     if (fields["kind"], fields["version"]) != ("assay.key", 1):
         msg = f"{path.name}: expected kind assay.key version 1, got {fields['kind']!r} version {fields['version']!r}"
         raise MalformedDocument(msg, reason="kind")
-    seed = _decode(texts["seed"], "", bindings.crypto_sign_SEEDBYTES, "a seed")
+    seed = _decode_base64(texts["seed"], bindings.crypto_sign_SEEDBYTES)
+    if seed is None:  # what came is a secret, and stays out of the message
+        msg = f"{path.name}: expected a seed as padded base64 of {bindings.crypto_sign_SEEDBYTES} bytes"
+        raise MalformedDocument(msg, reason="encoding")
     signer = Signer(role=texts["role"], domain=texts["domain"], seed=seed, name=texts["keyId"])
     if encode_public(signer.public.raw) != texts["publicKey"]:
         msg = f"{path.name}: the public key does not belong to the secret; restore the file or make a new key"

@@ -242,7 +242,7 @@ class Layout:
         """Refuses no logs or too many, names of logs that are not declared, and anything that would be two things."""
         if not 0 < len(self.logs) <= _MAX_LOGS:
             _refuse(f"expected 1 to {_MAX_LOGS} logs, got {len(self.logs)}")
-        for attribute in ("name", "file", "table", "domain", "signer"):
+        for attribute in ("name", "file", "table", "signer"):
             _require_distinct(attribute, [getattr(spec, attribute) for spec in self.logs])
         names = {spec.name for spec in self.logs}
         optional = {name for name in (self.recovery, self.attachments) if name is not None}
@@ -254,7 +254,9 @@ class Layout:
             if taken.conflict(path):
                 _refuse(f"{path} cannot lie where {taken.conflict(path)} is; choose another place")
             taken.extend([path])
-        _require_distinct("domain", [self.checkpoint.domain, *(spec.domain for spec in self.logs)])
+        # Logs of one kind may share a domain, since each has a key of its own; a checkpoint is never an entry.
+        if self.checkpoint.domain in {spec.domain for spec in self.logs}:
+            _refuse(f"checkpoints need a domain that no log has, got {self.checkpoint.domain}")
         signers = [self.checkpoint.signer, *(spec.signer for spec in self.logs), *map(note_role, names)]
         _require_distinct("signer", signers)
         self.checkpoint.check_heads(names)

@@ -91,7 +91,7 @@ class Block:
         lines: How many lines there were.
         hashes: The entry hashes as stated, 32 bytes each (zeros where a line states none).
         faults: Everything found wrong, in order.
-        first: The sequence and link that the first line states.
+        first: The sequence, the link and the entry hash that the first line states.
         last: The sequence and entry hash that the last line states.
         picked: The lines whose member the caller asked for, with their line number.
     """
@@ -99,7 +99,7 @@ class Block:
     lines: int = 0
     hashes: bytearray = field(default_factory=bytearray)
     faults: list[Fault] = field(default_factory=list[Fault])
-    first: tuple[Json, Json] = (None, None)
+    first: tuple[Json, Json, Json] = (None, None, None)
     last: tuple[Json, Json] = (None, None)
     picked: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
 
@@ -135,9 +135,9 @@ def scan(
         sequence, link, digest_text = entry.get("sequence"), entry.get(spec.link), entry.get("entryHash")
         before, before_hash = block.last
         if not block.lines:
-            block.first = (sequence, link)
+            block.first = (sequence, link, digest_text)
         elif link != before_hash or type(sequence) is not int or sequence - 1 != before:
-            block.faults.extend(follows((sequence, link), block.last, number))
+            block.faults.extend(follows((sequence, link, digest_text), block.last, number))
         block.lines += 1
         block.last = (sequence, digest_text)
         block.hashes += _check_entry(prefix, key, entry, number, block.faults, plain=plain)
@@ -159,18 +159,21 @@ def _read(line: bytes, number: int, block: Block) -> tuple[dict[str, Json], bool
     return entry, plain
 
 
-def follows(stated: tuple[Json, Json], before: tuple[Json, Json], number: int) -> list[Fault]:
+def follows(stated: tuple[Json, Json, Json], before: tuple[Json, Json], number: int) -> list[Fault]:
     """What is wrong between an entry and the one before it: nothing, or a gap, a fork, or a broken link.
 
     Args:
-        stated: The sequence and the link that the entry states.
+        stated: The sequence, the link and the entry hash that the entry states.
         before: The sequence and the entry hash of the entry before it.
         number: The entry's line number, from 1.
     """
     faults: list[Fault] = []
-    sequence, link = stated
+    sequence, link, own = stated
     earlier, digest = before
-    if type(sequence) is not int or type(earlier) is not int or sequence != earlier + 1:
+    if type(sequence) is int and sequence == earlier != 0 and own != digest:
+        message = f"a fork: entry {sequence} is there twice, as {digest!r:.120} and as {own!r:.120}"
+        faults.append(Fault("sequence", number, message))
+    elif type(sequence) is not int or type(earlier) is not int or sequence != earlier + 1:
         faults.append(Fault("sequence", number, f"expected sequence after {earlier!r:.120}, got {sequence!r:.120}"))
     if link != digest:
         message = f"expected the hash of the entry before, {digest!r:.120}, got {link!r:.120}"

@@ -1,16 +1,16 @@
 """Taking a run up again: the committed prefix is verified before anything is added to it."""
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 
 from assay.kernel.checkpoint import Checkpoint, read_checkpoint, rebuild_hash
 from assay.kernel.digests import to_text
-from assay.kernel.errors import BrokenChain, ForkDetected, SealBroken
+from assay.kernel.errors import BrokenChain, ForkDetected, MalformedDocument, SealBroken
 from assay.kernel.keys import PublicKey, decode_signature, verify
 from assay.kernel.layout import Layout, LogSpec
 from assay.kernel.logs import Fault, Place, scan
 from assay.kernel.rebuild import Rebuild, marks_of
-from assay.kernel.store.protocol import Store
+from assay.kernel.store.protocol import EntryRow, Store
 from assay.kernel.writer import State
 
 __all__ = ["recover"]
@@ -30,10 +30,15 @@ def recover(store: Store, layout: Layout, keys: Mapping[str, PublicKey], digests
 
     Raises:
         ForkDetected: Two entries claim one sequence.
-        BrokenChain: An entry or a checkpoint does not follow from those before it.
+        MalformedDocument: A checkpoint is not laid out as declared, or a key is missing.
+        BrokenChain: An entry or a checkpoint does not follow from those before it, or does not lie where it says.
         BadSignature: A checkpoint's signature does not verify.
         SealBroken: A checkpoint names another registration than the one in force.
     """
+    absent = {layout.checkpoint.signer, *(spec.signer for spec in layout.logs)} - set(keys)
+    if absent:
+        msg = f"the evidence names no key for {', '.join(sorted(absent))}"
+        raise MalformedDocument(msg, reason="keys")
     _refuse_fork(store)
     points = _read_checkpoints(store, layout, keys, digests)
     state = State.empty(layout)
@@ -69,7 +74,8 @@ def _read_checkpoints(
     for number, row in enumerate(store.checkpoints()):
         point = read_checkpoint(layout, row.line, f"checkpoint {number}")
         rebuilt = rebuild_hash(layout.checkpoint, row.line)
-        if (point.sequence, point.previous, point.hash) != (number, previous, rebuilt):
+        stated = (point.sequence, point.previous, point.hash)
+        if stated != (number, previous, rebuilt) or stated != (row.sequence, previous, row.hash):
             msg = f"checkpoint {number} does not follow: it states number {point.sequence}, hash {to_text(point.hash)}"
             raise BrokenChain(msg, checkpoint=number)
         verify(witness.raw, point.hash, decode_signature(point.signature))
@@ -88,11 +94,21 @@ def in_force_at(digests: Mapping[int, str], size: int) -> str | None:
 
 def _rebuild(store: Store, layout: Layout, spec: LogSpec, key: PublicKey, points: list[Checkpoint]) -> Rebuild:
     rebuild = Rebuild(spec, layout.tree, marks_of(spec, points))
-    lines = (row.line for row in store.entries(spec.name))
-    while block := list(islice(lines, _BLOCK)):
-        _raise_first(spec, iter(rebuild.feed(scan(spec, key, block, first_line=rebuild.place.sequence + 1))))
+    rows = store.entries(spec.name)
+    while block := list(islice(rows, _BLOCK)):
+        first = rebuild.place.sequence + 1
+        scanned = scan(spec, key, (row.line for row in block), first_line=first)
+        _raise_first(spec, chain(rebuild.feed(scanned), _misplaced(block, first, scanned.hashes)))
     _raise_first(spec, iter(rebuild.finish()))
     return rebuild
+
+
+def _misplaced(rows: Iterable[EntryRow], first: int, hashes: bytearray) -> Iterator[Fault]:
+    # The store finds entries by their columns, exports prove them by their hash column: both must be the entry's own.
+    for at, row in enumerate(rows):
+        if row.sequence != first + at or row.hash != bytes(hashes[32 * at : 32 * at + 32]):
+            message = f"lies in the store as entry {row.sequence} with hash {to_text(row.hash)}"
+            yield Fault("sequence", first + at, message)
 
 
 def _raise_first(spec: LogSpec, faults: Iterator[Fault]) -> None:

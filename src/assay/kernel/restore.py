@@ -5,6 +5,7 @@ both sides are kept.
 """
 
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
@@ -15,9 +16,11 @@ from assay.kernel.canonical import Json
 from assay.kernel.checkpoint import read_checkpoint
 from assay.kernel.container import read_whole
 from assay.kernel.digests import to_raw, to_text
-from assay.kernel.errors import BadInput, ForkDetected, MalformedDocument
+from assay.kernel.durability import sync_folder
+from assay.kernel.errors import BadInput, BrokenChain, EvidenceInvalid, ForkDetected, MalformedDocument, StoreFault
 from assay.kernel.keys import PublicKey
-from assay.kernel.layout import LogSpec
+from assay.kernel.layout import Layout, LogSpec
+from assay.kernel.logs import MAX_LINE_BYTES, scan
 from assay.kernel.manifest import MANIFEST, Manifest, read_manifest
 from assay.kernel.recovery import recover
 from assay.kernel.seal import open_seal
@@ -41,6 +44,7 @@ def restore_bundle(container: Mapping[str, Span], to: Path) -> Manifest:
         msg = f"{to} exists; a bundle is never restored over a store"
         raise BadInput(msg, path=str(to))
     manifest = read_manifest(_whole(container, MANIFEST))
+    _check_files(container, manifest)
     draft = to.with_name(f".{to.name}.partial")
     _remove(draft)
     store = SqliteStore(draft, manifest.layout)
@@ -53,28 +57,69 @@ def restore_bundle(container: Mapping[str, Span], to: Path) -> Manifest:
         _remove(draft)
         raise
     store.close()
-    draft.replace(to)
-    _remove(draft)
+    try:
+        draft.replace(to)
+        sync_folder(to.parent)
+    except OSError as error:
+        msg = f"cannot put the restored store at {to}: {error.strerror}"
+        raise StoreFault(msg, path=str(to)) from error
+    finally:
+        _remove(draft)
     return manifest
 
 
-def compare_bundle(store: Store, container: Mapping[str, Span]) -> None:
+def compare_bundle(
+    store: Store, container: Mapping[str, Span], *, layout: Layout, keys: Mapping[str, PublicKey]
+) -> None:
     """Returns if a store and a bundle of the same run agree as far as both reach.
 
+    Args:
+        store: The run's store.
+        container: The bundle.
+        layout: The run's layout.
+        keys: The run's public keys by role; the bundle's own word for them is not taken.
+
     Raises:
-        ForkDetected: They hold two entries of one sequence; the bundle's is kept in the store beside the first.
+        ForkDetected: They hold two entries of one sequence, both signed by the run's own key; the bundle's is kept in
+            the store beside the first.
+        BrokenChain: They differ, and the bundle's entry is not one that the run's key signed: another run, or forged.
         MalformedDocument: The bundle is not laid out as the store is.
     """
     manifest = read_manifest(_whole(container, MANIFEST))
-    for spec in manifest.layout.logs:
+    if manifest.layout.to_json() != layout.to_json():
+        msg = "the bundle is not laid out as this run is; it is another run's, or another release's"
+        raise MalformedDocument(msg, reason="layout")
+    for spec in layout.logs:
         for mine, theirs in zip(store.entries(spec.name), _rows(container, spec), strict=False):
             if mine.hash != theirs.hash:
+                _refuse_forged(spec, keys[spec.signer], theirs)
                 store.keep_fork(ForkRow(spec.name, mine.sequence, theirs.hash, theirs.line))
                 msg = (
                     f"log {spec.name} is forked at entry {mine.sequence}: the store holds {to_text(mine.hash)}, the "
                     f"bundle {to_text(theirs.hash)}; both are kept, and the run cannot go on"
                 )
                 raise ForkDetected(msg, log=spec.name, sequence=mine.sequence)
+
+
+def _refuse_forged(spec: LogSpec, key: PublicKey, row: EntryRow) -> None:
+    # Anybody can write an entry that differs; only the holder of the run's key can fork the run.
+    block = scan(spec, key, [row.line], first_line=row.sequence)
+    if block.faults or block.first[0] != row.sequence:
+        msg = f"log {spec.name}: the bundle's entry {row.sequence} differs, and is none that {key.key_id} signed there"
+        raise BrokenChain(msg, log=spec.name, sequence=row.sequence)
+
+
+def _check_files(container: Mapping[str, Span], manifest: Manifest) -> None:
+    if set(container) != {MANIFEST, *manifest.files}:
+        msg = f"the bundle's files are not those its {MANIFEST} lists"
+        raise MalformedDocument(msg, reason="files")
+    for path, entry in manifest.files.items():
+        digest = sha256()
+        for chunk in read_span(container[path]):
+            digest.update(chunk)
+        if (container[path].size, digest.hexdigest()) != (entry.size, entry.sha256):
+            msg = f"{path} is not the file that {MANIFEST} lists, SHA-256 {entry.sha256}"
+            raise EvidenceInvalid(msg, path=path)
 
 
 def _whole(container: Mapping[str, Span], path: str) -> bytes:
@@ -97,6 +142,9 @@ def _rows(container: Mapping[str, Span], spec: LogSpec) -> Iterator[EntryRow]:
                 msg = f"{spec.file} line {number} is no entry"
                 raise MalformedDocument(msg, reason="shape")
             yield EntryRow(spec.name, number, to_raw(stated), line)
+        if len(rest) > MAX_LINE_BYTES:
+            msg = f"{spec.file} line {number + 1} is longer than {MAX_LINE_BYTES} bytes"
+            raise MalformedDocument(msg, reason="size")
     if rest:
         msg = f"{spec.file} does not end with a line feed"
         raise MalformedDocument(msg, reason="not-canonical")

@@ -13,9 +13,17 @@ from typing import Self, cast
 from assay.kernel import canonical
 from assay.kernel.canonical import Json
 from assay.kernel.clock import Clock, SystemClock
-from assay.kernel.errors import BadInput, EvidenceInvalid, MissingMaterial, Refused, RunClosed
+from assay.kernel.errors import (
+    BadInput,
+    EvidenceInvalid,
+    InvariantBroken,
+    KeyRefused,
+    MissingMaterial,
+    Refused,
+    RunClosed,
+)
 from assay.kernel.keys import PublicKey, Signer, read_signer, write_signer
-from assay.kernel.layout import Layout, check_path
+from assay.kernel.layout import REGISTRATION_LOG, Layout, check_path
 from assay.kernel.notes import NoteSigner
 from assay.kernel.recovery import recover
 from assay.kernel.roles import AUTHOR, note_origin, note_role, roles_of
@@ -93,14 +101,13 @@ class Run:
     ``writer`` is ``None`` once the run is closed.
     """
 
-    def __init__(self, plan: Plan, store: Store, sealed: Sealed, writer: Writer | None, state: State) -> None:
+    def __init__(self, plan: Plan, store: Store, sealed: Sealed, writer: Writer | None) -> None:
         """Made by :func:`open_run`."""
         self.layout = plan.layout
         self.store = store
         self.sealed = sealed
         self.evidence = StoreEvidence(store)
         self._writer = writer
-        self._state = state
 
     @property
     def closed(self) -> bool:
@@ -131,7 +138,7 @@ class Run:
         """Commits a file together with the entry that names its digest.
 
         Raises:
-            BadInput: The layout takes no attachments.
+            BadInput: The layout takes no attachments, or something lies at the path already.
             MalformedDocument: The path is no plain relative path.
         """
         if self.layout.attachments is None:
@@ -194,7 +201,14 @@ def open_run(folder: Path, plan: Plan) -> Run:
         EvidenceInvalid: What was committed does not verify.
         StoreFault: The disk failed.
         BadInput: The folder cannot be made.
+        KeyRefused: A key that is there is another role's or domain's, or others can read it.
+        InvariantBroken: The layout has no registration log of the kernel's.
     """
+    if plan.layout.registration is not None or plan.layout.logs[0] != REGISTRATION_LOG:
+        msg = (
+            "a run begins its evidence with the kernel's registration log; this layout puts the registration elsewhere"
+        )
+        raise InvariantBroken(msg)
     try:
         (folder / "keys").mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -212,21 +226,21 @@ def open_run(folder: Path, plan: Plan) -> Run:
 
 def _start(keys: Path, plan: Plan, store: Store) -> Run:
     signers = {role: _own_key(keys, plan, role, domain) for role, domain in roles_of(plan.layout).items()}
+    body = seal_body(plan.lab, plan.layout, plan.document, [signer.public for signer in signers.values()])
+    registration, *others = (spec.name for spec in plan.layout.logs)
     state = State.empty(plan.layout)
     writer = _writer(plan, store, signers, state)
-    registration, *others = (spec.name for spec in plan.layout.logs)
-    body = seal_body(plan.lab, plan.layout, plan.document, [signer.public for signer in signers.values()])
-    transaction = writer.transaction()
-    transaction.append(registration, body)
-    for log in others:
-        transaction.append(log, {"kind": "run.opened", "registration": body["registration"]})
-    transaction.order.registration = registration_digest(dict(plan.document))
     try:
+        transaction = writer.transaction()
+        transaction.append(registration, body)
+        for log in others:
+            transaction.append(log, {"kind": "run.opened", "registration": body["registration"]})
+        transaction.order.registration = registration_digest(dict(plan.document))
         transaction.commit()
+        return Run(plan, store, _read_seal(plan.layout, store), writer)
     except BaseException:
         writer.stop()
         raise
-    return Run(plan, store, _read_seal(plan.layout, store), writer, state)
 
 
 def _resume(keys: Path, plan: Plan, store: Store) -> Run:
@@ -247,14 +261,18 @@ def _resume(keys: Path, plan: Plan, store: Store) -> Run:
     public = {key.role: key for key in sealed.signers}
     state = recover(store, plan.layout, public, sealed.digests)
     if _is_closed(plan.layout, store):
-        return Run(plan, store, sealed, None, state)
+        return Run(plan, store, sealed, None)
     signers = {role: _sealed_key(keys, plan, key) for role, key in public.items()}
+    sizes = {log: place.sequence for log, place in state.places.items()}
     writer = _writer(plan, store, signers, state)
-    if plan.layout.recovery is not None:
-        sizes = {log: place.sequence for log, place in state.places.items()}
-        with writer.transaction() as transaction:
-            transaction.append(plan.layout.recovery, {"kind": "run.recovered", "sizes": cast("Json", sizes)})
-    return Run(plan, store, sealed, writer, state)
+    try:
+        if plan.layout.recovery is not None:
+            with writer.transaction() as transaction:
+                transaction.append(plan.layout.recovery, {"kind": "run.recovered", "sizes": cast("Json", sizes)})
+        return Run(plan, store, sealed, writer)
+    except BaseException:
+        writer.stop()
+        raise
 
 
 def _writer(plan: Plan, store: Store, signers: Mapping[str, Signer], state: State) -> Writer:
@@ -273,13 +291,20 @@ def _writer(plan: Plan, store: Store, signers: Mapping[str, Signer], state: Stat
 
 
 def _own_key(keys: Path, plan: Plan, role: str, domain: str) -> Signer:
-    if role == AUTHOR and plan.author is not None:
-        return plan.author
     path = keys / f"{role}.key"
-    if path.exists():  # left by a start that was killed before its first commit
-        return read_signer(path)
-    signer = Signer.new(role=role, domain=domain, entropy=plan.entropy)
-    write_signer(signer, path)
+    if role == AUTHOR and plan.author is not None:
+        signer = plan.author
+    elif path.exists():  # left by a start that was killed before its first commit
+        signer = read_signer(path)
+    else:
+        signer = Signer.new(role=role, domain=domain, entropy=plan.entropy)
+        write_signer(signer, path)
+    if (signer.public.role, signer.public.domain) != (role, domain):
+        msg = (
+            f"this run needs a key for {role} that signs {domain}; the key at hand, {signer.public.key_id}, is for "
+            f"{signer.public.role} and signs {signer.public.domain}"
+        )
+        raise KeyRefused(msg, role=role)
     return signer
 
 

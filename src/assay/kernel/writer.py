@@ -13,24 +13,26 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Self, TypeAlias, cast
 
 from assay.kernel import canonical
 from assay.kernel.canonical import Frozen, Json
 from assay.kernel.checkpoint import Claim, Head, make_checkpoint
 from assay.kernel.clock import Clock
-from assay.kernel.errors import BadInput, RunClosed, StoreFault
+from assay.kernel.errors import BadInput, InvariantBroken, RunClosed, StoreFault
 from assay.kernel.keys import Signer
-from assay.kernel.layout import Layout, LogSpec
+from assay.kernel.layout import Layout, LogSpec, check_path
 from assay.kernel.logs import Place, freeze_body, make_entry
 from assay.kernel.merkle import Frontier
 from assay.kernel.notes import NoteSigner, tree_head
+from assay.kernel.paths import RESERVED, TakenPaths
 from assay.kernel.store.protocol import Batch, CheckpointRow, EntryRow, FileRow, Store
 
 __all__ = ["Body", "Cadence", "State", "Transaction", "Writer"]
 
 Body: TypeAlias = Json | Callable[[Sequence[EntryRow]], Json]
 _BATCH_LIMIT = 4096
+_STOPPED = "the run is not open any more; open it again to add to it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +82,10 @@ class Order:
     done: "Future[list[EntryRow]]" = field(default_factory=lambda: Future[list[EntryRow]]())
 
 
+# Wakes the writer's thread without asking for anything.
+_NUDGE = Order()
+
+
 class Transaction:
     """Entries of several logs that are committed together or not at all.
 
@@ -90,6 +96,7 @@ class Transaction:
     def __init__(self, writer: "Writer") -> None:
         """Made by :meth:`Writer.transaction`."""
         self._writer = writer
+        self._handed_over = False
         self.order = Order()
         self.entries: list[EntryRow] = []
 
@@ -105,22 +112,39 @@ class Transaction:
             BadInput: The body is no object or holds a member of the envelope.
             MalformedDocument: It holds something canonical JSON cannot carry.
         """
+        self._require_open()
         spec = self._writer.layout.log(log)
         self.order.bodies.append((spec, body if callable(body) else freeze_body(spec, body)))
 
     def attach(self, path: str, data: bytes) -> None:
-        """Adds a file to the store in the same commit; an entry of the transaction should name its digest."""
-        self.order.files.append(FileRow(path, data))
+        """Adds a file to the store in the same commit; an entry of the transaction should name its digest.
+
+        Raises:
+            MalformedDocument: The path is no plain relative path.
+        """
+        self._require_open()
+        self.order.files.append(FileRow(check_path(path), data))
 
     def commit(self) -> list[EntryRow]:
         """Commits and waits until the entries are durable; returns them.
 
         Raises:
             RunClosed: The run is closed.
+            BadInput: An entry is too large, or a file's path is taken.
             StoreFault: The store failed; none of the entries is there.
         """
-        self.entries = self._writer.commit(self.order)
+        self.entries = self._writer.commit(self._hand_over())
         return self.entries
+
+    def _hand_over(self) -> Order:
+        self._require_open()
+        self._handed_over = True
+        return self.order
+
+    def _require_open(self) -> None:
+        if self._handed_over:
+            msg = "this transaction has been handed to the writer already; begin another one"
+            raise InvariantBroken(msg)
 
     def __enter__(self) -> Self:
         """Starts collecting."""
@@ -140,7 +164,7 @@ class Transaction:
     ) -> None:
         """Commits and waits without blocking the event loop, unless an exception is on its way."""
         if kind is None:
-            self.entries = await asyncio.wrap_future(self._writer.submit(self.order))
+            self.entries = await asyncio.wrap_future(self._writer.submit(self._hand_over()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +187,10 @@ class Writer:
         state: Where the committed evidence stands (see :func:`assay.kernel.recovery.recover`).
         cadence: When checkpoints are due.
         extra: The values of the checkpoint members that the lab declared beyond the kernel's.
+
+    Raises:
+        InvariantBroken: The values are not those of the declared members.
+        MalformedDocument: A value is nothing that canonical JSON can carry.
     """
 
     def __init__(
@@ -183,15 +211,17 @@ class Writer:
         self._clock = clock
         self._state = state
         self._cadence = cadence or Cadence()
-        self._extra = dict(extra or {})
+        self._extra = _freeze_extra(layout, extra or {})
         self._orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
         self._turn = threading.Lock()
         self._crowded = False
         self._closed = False
         self._broken: StoreFault | None = None
-        self._due: float | None = None
         self._pending = sum(place.sequence - state.covered.get(log, 0) for log, place in state.places.items())
-        self._paths = set(store.paths())
+        self._due = clock.monotonic() + self._cadence.seconds if self._pending else None
+        self._taken = TakenPaths([*RESERVED, *(spec.file for spec in layout.logs), *store.paths()])
+        self._gate = threading.Lock()
+        self._stopped = False
         self._thread = threading.Thread(target=self._work, name="evidence-writer", daemon=True)
         self._thread.start()
 
@@ -201,7 +231,11 @@ class Writer:
 
     def submit(self, order: Order) -> "Future[list[EntryRow]]":
         """Hands a transaction over; the future is done when its entries are durable, or have failed whole."""
-        self._orders.put(order)
+        with self._gate:
+            if self._stopped:
+                order.done.set_exception(RunClosed(_STOPPED))
+            else:
+                self._orders.put(order)
         return order.done
 
     def commit(self, order: Order) -> list[EntryRow]:
@@ -211,7 +245,7 @@ class Writer:
             RunClosed: The run is closed.
             StoreFault: The store failed; none of the entries is there.
         """
-        if self._crowded or not self._turn.acquire(blocking=False):
+        if self._crowded or self._stopped or not self._turn.acquire(blocking=False):
             return self.submit(order).result()
         try:
             self._commit([order])
@@ -237,7 +271,10 @@ class Writer:
 
     def stop(self) -> None:
         """Commits what is waiting and ends the thread; the store stays open."""
-        self._orders.put(None)
+        with self._gate:
+            if not self._stopped:
+                self._stopped = True
+                self._orders.put(None)
         self._thread.join()
 
     def _work(self) -> None:
@@ -258,7 +295,8 @@ class Writer:
             return [], False
         orders: list[Order] = []
         while first is not None:
-            orders.append(first)
+            if first is not _NUDGE:
+                orders.append(first)
             if len(orders) == _BATCH_LIMIT or self._orders.empty():
                 return orders, False
             first = self._orders.get()
@@ -270,28 +308,31 @@ class Writer:
     def _commit(self, orders: list[Order]) -> None:
         draft = _Draft(dict(self._state.places), self._state.registration, self._closed)
         for order in orders:
+            # A client that stopped waiting before its turn came is left out whole.
+            if not order.done.set_running_or_notify_cancel():
+                continue
             try:
                 self._prepare(order, draft)
-            except Exception as error:  # noqa: BLE001 - whatever a client's body raises is that client's answer
+            except BaseException as error:  # noqa: BLE001 - whatever a client's body raises is that client's answer
                 order.done.set_exception(error)
-        if not self._broken and (draft.accepted or self._is_due()):
-            self._add_checkpoint(draft)
         try:
-            self._store.commit(draft.batch)
+            self._store_draft(draft)
         except Exception as error:  # noqa: BLE001 - every client must be answered, also if the driver has a defect
             self._fail(draft, error)
             return
-        self._adopt(draft)
         for order, rows in draft.accepted:
             order.done.set_result(rows)
+
+    def _store_draft(self, draft: "_Draft") -> None:
+        if not self._broken and (draft.accepted or self._is_due()):
+            self._add_checkpoint(draft)
+            self._store.commit(draft.batch)
+            self._adopt(draft)
 
     def _prepare(self, order: Order, draft: "_Draft") -> None:
         if draft.closed or self._broken:
             raise self._broken or RunClosed("the run is closed; nothing can be added to its evidence")
-        for file in order.files:
-            if file.path in self._paths or file.path in draft.paths:
-                msg = f"a file {file.path!r} is attached already; attached files are never replaced"
-                raise BadInput(msg, path=file.path)
+        self._refuse_taken(order, draft)
         places: dict[str, Place] = {}
         rows: list[EntryRow] = []
         now = self._clock.now()
@@ -304,10 +345,19 @@ class Writer:
         draft.places.update(places)
         draft.accept(order, rows)
 
+    def _refuse_taken(self, order: Order, draft: "_Draft") -> None:
+        own = TakenPaths()
+        for file in order.files:
+            other = next((at for shelf in (self._taken, draft.taken, own) if (at := shelf.conflict(file.path))), None)
+            if other is not None:
+                msg = f"no file can be attached at {file.path}: {other} is taken; choose another path"
+                raise BadInput(msg, path=file.path)
+            own.extend([file.path])
+
     def _adopt(self, draft: "_Draft") -> None:
         state = self._state
         state.places, state.registration, self._closed = draft.places, draft.registration, draft.closed
-        self._paths |= draft.paths
+        self._taken.extend(file.path for file in draft.batch.files)
         if draft.frontiers is not None:
             state.frontiers, state.checkpoints = draft.frontiers, draft.checkpoint
             state.covered = {log: place.sequence for log, place in draft.places.items()}
@@ -317,6 +367,7 @@ class Writer:
         self._pending += len(draft.batch.entries)
         if self._pending and self._due is None:
             self._due = self._clock.monotonic() + self._cadence.seconds
+            self._orders.put(_NUDGE)  # the thread may be waiting without an end
 
     def _grow(self, frontiers: Mapping[str, Frontier], rows: Sequence[EntryRow]) -> None:
         leaf = self.layout.tree.leaf
@@ -324,11 +375,13 @@ class Writer:
             frontiers[row.log].append(leaf(row.sequence, row.hash))
 
     def _fail(self, draft: "_Draft", error: Exception) -> None:
-        if not (isinstance(error, StoreFault) and error.details.get("full")):
+        if isinstance(error, StoreFault) and error.details.get("full"):
+            # Room may be made; a checkpoint that is due is tried again after another interval.
+            self._due = None if self._due is None else self._clock.monotonic() + self._cadence.seconds
+        else:
             # After any other failure it is unknown what the disk holds: only a fresh start, which verifies, may write.
             msg = f"the store failed ({error}); start again, which verifies what was committed"
-            self._broken = StoreFault(msg)
-            self._due = None
+            self._broken, self._due = StoreFault(msg), None
         for order, _ in draft.accepted:
             order.done.set_exception(error)
 
@@ -367,7 +420,7 @@ class _Draft:
     closed: bool
     batch: Batch = field(default_factory=Batch)
     accepted: list[tuple[Order, list[EntryRow]]] = field(default_factory=list[tuple[Order, list[EntryRow]]])
-    paths: set[str] = field(default_factory=set[str])
+    taken: TakenPaths = field(default_factory=TakenPaths)
     frontiers: dict[str, Frontier] | None = None
     checkpoint: Place = field(default=Place(0, bytes(32)))
 
@@ -375,7 +428,15 @@ class _Draft:
         """Takes a prepared transaction in."""
         self.registration = order.registration or self.registration
         self.closed = self.closed or order.closes
-        self.paths.update(file.path for file in order.files)
+        self.taken.extend(file.path for file in order.files)
         self.accepted.append((order, rows))
         self.batch.entries += rows
         self.batch.files += order.files
+
+
+def _freeze_extra(layout: Layout, extra: Mapping[str, Json]) -> dict[str, Json]:
+    declared = layout.checkpoint.extra
+    if set(extra) != set(declared):
+        msg = f"checkpoints need values for exactly {sorted(declared)}, got {sorted(extra)}"
+        raise InvariantBroken(msg)
+    return cast("dict[str, Json]", canonical.freeze(dict(extra)).value)  # what was an object is one

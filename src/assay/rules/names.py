@@ -7,6 +7,7 @@ __all__ = ["describe", "nearest", "show", "suggest"]
 
 _LONGEST = 60
 _MOST_LISTED = 12
+_LIKE = 0.65
 
 
 def show(value: object) -> str:
@@ -17,7 +18,7 @@ def show(value: object) -> str:
 
 def suggest(name: str, known: Iterable[str]) -> str:
     """A question for a message, whether *name* was meant to be the known name that is like it; else nothing."""
-    close = get_close_matches(name, list(known), n=1)
+    close = get_close_matches(name, list(known), n=1, cutoff=_LIKE)
     return f"did you mean {show(close[0])}?" if close else ""
 
 

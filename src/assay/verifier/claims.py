@@ -7,7 +7,7 @@ from assay.kernel import canonical
 from assay.kernel.canonical import Json
 from assay.kernel.container import read_whole
 from assay.kernel.digests import digest
-from assay.kernel.errors import AssayError, EvidenceInvalid, KeyRefused, MalformedDocument
+from assay.kernel.errors import EvidenceInvalid, InvariantBroken, KeyRefused, MalformedDocument, UsageInvalid
 from assay.kernel.recovery import in_force_at
 from assay.kernel.seal import layout_digest, open_seal
 from assay.kernel.shape import read_object
@@ -128,11 +128,18 @@ def _closed_at(exam: Examination, log: str) -> int:
         return 0
     mark = closing_mark(closing)
     for number, line in exam.logs[log].picked:
-        if mark in line:
-            entry = canonical.loads(line)
-            if isinstance(entry, dict) and entry.get(closing.member) == closing.value:
-                return number
+        if mark in line and _members_of(line).get(closing.member) == closing.value:
+            return number
     return 0
+
+
+def _members_of(line: bytes) -> Mapping[str, Json]:
+    # Step 4 has said what is wrong with a line that is no object.
+    try:
+        entry = canonical.loads(line)
+    except MalformedDocument:
+        return {}
+    return entry if isinstance(entry, dict) else {}
 
 
 def check_attachments(exam: Examination) -> None:
@@ -140,8 +147,8 @@ def check_attachments(exam: Examination) -> None:
     step = exam.step("attachments")
     log = exam.manifest.layout.attachments
     for number, line in exam.logs[log].picked if log else ():
-        entry = canonical.loads(line)
-        if not isinstance(entry, dict) or entry.get("kind") != "file.attached":
+        entry = _members_of(line)
+        if entry.get("kind") != "file.attached":
             continue
         where = f"{log} entry {number}"
         try:
@@ -185,10 +192,10 @@ def check_lab(exam: Examination, lab: Lab[Any] | None) -> None:
         return
     try:
         _derive(exam, lab)
-    except AssayError as error:
+    except (EvidenceInvalid, UsageInvalid) as error:
         (structure if structure.status == "failed" else verdict).fail(lab.name, error.message)
     except Exception as error:  # noqa: BLE001 - a lab's defect on hostile evidence must not pass for an answer
-        note = f"lab {lab.name} could not read this evidence ({type(error).__name__}: {error})"
+        note = f"lab {lab.name} could not decide on this evidence ({type(error).__name__}: {error})"
         structure.leave("unchecked", note)
         verdict.leave("unchecked", note)
 
@@ -210,7 +217,11 @@ def _derive(exam: Examination, lab: Lab[Any]) -> None:
         return
     stated = evidence.file(VERDICT)
     derived = lab.derive(registration, evidence)
-    rebuilt = canonical.dumps(derived) + b"\n"
+    try:
+        rebuilt = canonical.dumps(derived) + b"\n"
+    except MalformedDocument as error:
+        msg = f"its verdict cannot be written: {error.message}"
+        raise InvariantBroken(msg) from error
     exam.result.facts["verdict"] = derived
     if stated != rebuilt:
         verdict.fail(VERDICT, f"the evidence gives another verdict: {_first_difference(stated, derived)}")

@@ -6,7 +6,7 @@ from typing import cast
 from assay.kernel import canonical
 from assay.kernel.canonical import Json
 from assay.kernel.digests import to_raw
-from assay.kernel.errors import BadInput, MalformedDocument
+from assay.kernel.errors import BadInput, KeyRefused, MalformedDocument
 from assay.kernel.keys import decode_public, encode_public
 from assay.kernel.shape import read_object, read_texts
 
@@ -65,7 +65,7 @@ def read_policy(data: bytes, name: str) -> Policy:
         for member in ("registration", "head"):
             if member in fields:
                 to_raw(cast("str", fields[member]))
-    except MalformedDocument as error:
+    except (MalformedDocument, KeyRefused) as error:
         msg = f"{name} is not a trust policy: {error.message}"
         raise BadInput(msg, path=name) from error
     if not keys:

@@ -48,15 +48,17 @@ def read_file(span: Span, *, plan: bool) -> FileReading:
     for chunk in read_span(span):
         digest.update(chunk)
         end = chunk.rfind(b"\n") + 1
+        # Only the first line to end in a chunk may have begun in an earlier one.
+        longest = reading.size - start + (chunk.find(b"\n") if end else len(chunk))
+        if plan and longest > MAX_LINE_BYTES:
+            reading.fault = f"the line from byte {start} on is longer than {MAX_LINE_BYTES} bytes"
+            plan = False
         if plan and end:
             block = Span(span.file, span.offset + start, reading.size + end - start)
             reading.blocks.append(BlockPlan(block, first_line))
             first_line += chunk.count(b"\n")
             start = reading.size + end
         reading.size += len(chunk)
-        if plan and reading.size - start > MAX_LINE_BYTES:
-            reading.fault = f"a line from byte {start} on is longer than {MAX_LINE_BYTES} bytes"
-            plan = False
     if plan and start != reading.size:
         reading.fault = f"the last line, from byte {start} on, does not end with a line feed"
     reading.sha256 = digest.hexdigest()

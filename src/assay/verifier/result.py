@@ -9,8 +9,9 @@ from assay.kernel.canonical import Json
 
 __all__ = ["SHOWN", "STEPS", "Failure", "KeyMet", "Outcome", "StepResult", "Verification"]
 
-# How many failures of one step a report lists; it counts the rest.
+# How many failures of one step a report lists, and how much it quotes of each; it counts the rest.
 SHOWN = 20
+_QUOTED = 1000
 
 STEPS: tuple[tuple[str, str], ...] = (
     ("container", "the bundle is a folder of plain files or the one zip form"),
@@ -46,6 +47,10 @@ class Outcome(StrEnum):
     UNTRUSTED = "untrusted"
     INCOMPLETE = "incomplete"
     UNCHECKED = "unchecked"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _QUOTED else text[:_QUOTED] + "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ class StepResult:
         """Records a failure; beyond the first few they are only counted."""
         self.status = "failed"
         if len(self.failures) < SHOWN:
-            self.failures.append(Failure(where, message))
+            self.failures.append(Failure(_cut(where), _cut(message)))
         else:
             self.more += 1
 

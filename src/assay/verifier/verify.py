@@ -83,8 +83,9 @@ def verify_bundle(path: Path, question: Question | None = None) -> Verification:
     check_completeness(exam)
     check_attachments(exam)
     if result.failed():
-        for name in ("structure", "verdict"):
-            result.step(name).leave("skipped", "the evidence is not sound; a verdict from it would mean nothing")
+        _skip_lab(result, "the evidence is not sound; a verdict from it would mean nothing")
+    elif result.step("completeness").status != "passed":
+        _skip_lab(result, "the evidence ends too early; a verdict from it would be of another run")
     else:
         check_lab(exam, asked.labs.get(manifest.lab))
     check_trust(exam, asked.policy, asked.expect_head)
@@ -102,8 +103,13 @@ def _jobs(exam: Examination, asked: Question) -> int:
 
 def _skip(result: Verification, note: str) -> None:
     for step in result.steps:
-        if step.status == "passed" and step.number > 2:
+        if step.status == "passed" and step.number > 1:
             step.leave("skipped", note)
+
+
+def _skip_lab(result: Verification, note: str) -> None:
+    for name in ("structure", "verdict"):
+        result.step(name).leave("skipped", note)
 
 
 def _conclude(result: Verification) -> Verification:

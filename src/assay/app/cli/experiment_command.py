@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from assay.app.cli.echo import Echo
-from assay.app.cli.main import add_common
+from assay.app.cli.main import add_common, add_epilog
 from assay.app.cli.run_command import load_extra
 
 __all__ = ["configure", "execute"]
@@ -21,8 +21,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         new.add_argument(f"--{column}", metavar="COLUMN", help=f"the {column} column (default: guessed)")
     new.add_argument("--treatment", metavar="ARM", help="the arm whose gain is measured (default: guessed)")
     new.add_argument("--control", metavar="ARM", help="the arm it is compared with (default: guessed)")
-    add_common(new)
-    parser.epilog = """examples:
+    add_common(new, _MORE)
+    add_epilog(parser, _MORE)
+
+
+_MORE = """\
+examples:
   assay experiment new outcomes.csv > registration.yaml
   assay experiment new runs.csv --treatment "model B" --control "model A" > registration.yaml
 

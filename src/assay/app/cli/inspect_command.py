@@ -2,9 +2,10 @@
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from typing import Final
 
 from assay.app.cli.echo import Echo, paint
 from assay.app.cli.main import add_common
@@ -12,25 +13,31 @@ from assay.kernel import canonical
 from assay.kernel.archive import Span
 from assay.kernel.canonical import Json
 from assay.kernel.container import open_container, read_whole
-from assay.kernel.errors import BadInput, EvidenceInvalid, MissingMaterial
+from assay.kernel.errors import BadInput, EvidenceInvalid, KeyRefused, MissingMaterial
 from assay.kernel.keys import encode_public
-from assay.kernel.manifest import MANIFEST, Manifest, read_manifest
 from assay.kernel.layout import LogSpec
+from assay.kernel.manifest import MANIFEST, Manifest, read_manifest
 from assay.kernel.seal import Sealed, open_seal
 from assay.verifier.reading import lines_of, read_file
 
 __all__ = ["configure", "execute"]
 
+_MOST: Final = 1_000_000_000
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument("bundle", type=Path, help="a bundle: a folder or a .zip")
-    parser.add_argument("--log", metavar="NAME", help="print the entries of one log, one JSON object a line")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--log", metavar="NAME", help="print the entries of one log, one JSON object a line")
+    what.add_argument("--file", metavar="PATH", help="print one file of the bundle, hidden characters written out")
     parser.add_argument("--from", dest="first", type=int, default=1, metavar="N", help="with --log: first entry")
     parser.add_argument("--count", type=int, default=20, metavar="N", help="with --log: how many (default 20)")
-    parser.add_argument("--file", metavar="PATH", help="print one file of the bundle as it is")
-    add_common(parser)
-    parser.epilog = """examples:
+    add_common(parser, _MORE)
+
+
+_MORE = """\
+examples:
   assay inspect bundle.zip
   assay inspect bundle.zip --log rows --from 100 --count 5
   assay inspect bundle.zip --file verdict.json
@@ -44,7 +51,10 @@ def execute(arguments: argparse.Namespace, echo: Echo) -> int:
     if MANIFEST not in container:
         msg = f"{arguments.bundle} holds no {MANIFEST}: it is not a bundle"
         raise BadInput(msg, path=str(arguments.bundle))
-    manifest = read_manifest(read_whole(container[MANIFEST]))
+    try:
+        manifest = read_manifest(read_whole(container[MANIFEST]))
+    except KeyRefused as error:  # the bundle's key, not the caller's
+        raise EvidenceInvalid(error.message, path=MANIFEST) from error
     if arguments.file:
         return _print_file(container, arguments.file, echo, as_json=arguments.json)
     if arguments.log:
@@ -74,8 +84,8 @@ def _print_log(container: Mapping[str, Span], manifest: Manifest, arguments: arg
     if arguments.log not in names:
         msg = f"no log {arguments.log!r} in this bundle; it has {', '.join(names)}"
         raise BadInput(msg)
-    if arguments.first < 1 or arguments.count < 0:
-        msg = f"entries count from 1 and up; got --from {arguments.first} --count {arguments.count}"
+    if not (1 <= arguments.first <= _MOST and 0 <= arguments.count <= _MOST):
+        msg = f"entries count from 1 up to {_MOST}; got --from {arguments.first} --count {arguments.count}"
         raise BadInput(msg)
     spec = manifest.layout.log(arguments.log)
     lines = [*islice(_lines(container, spec), arguments.first - 1, arguments.first - 1 + arguments.count)]
@@ -88,7 +98,7 @@ def _print_log(container: Mapping[str, Span], manifest: Manifest, arguments: arg
     return 0
 
 
-def _lines(container: Mapping[str, Span], spec: LogSpec):  # noqa: ANN202 - an iterator of bytes
+def _lines(container: Mapping[str, Span], spec: LogSpec) -> Iterator[bytes]:
     if spec.file not in container:
         msg = f"the bundle lacks {spec.file}, the file of log {spec.name}"
         raise MissingMaterial(msg, path=spec.file)
@@ -126,7 +136,7 @@ def _sealed(container: Mapping[str, Span], manifest: Manifest) -> Sealed | None:
     try:
         entries = [canonical.loads(line) for line in _lines(container, manifest.layout.logs[0])]
         return open_seal(entry for entry in entries if isinstance(entry, dict))
-    except EvidenceInvalid:
+    except (EvidenceInvalid, KeyRefused):
         return None
 
 
@@ -137,7 +147,9 @@ def _print_overview(overview: dict[str, Json], echo: Echo) -> None:
         listed = overview[name]
         echo.result(paint(f"\n{name}", "strong"))
         for item in listed if isinstance(listed, list) else ():
-            echo.result("  " + "  ".join(str(value) for value in item.values()) if isinstance(item, dict) else str(item))
+            echo.result(
+                "  " + "  ".join(str(value) for value in item.values()) if isinstance(item, dict) else str(item)
+            )
     echo.result(paint("\nregistration document", "strong"))
     echo.result(json.dumps(overview["document"], indent=2, ensure_ascii=False))
     echo.result(paint("\nnothing was verified here; `assay verify` does that", "muted"))

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from assay.app.cli.echo import Echo
-from assay.app.cli.main import add_common
+from assay.app.cli.main import add_common, add_epilog
 from assay.kernel import canonical
 from assay.kernel.digests import to_raw
 from assay.kernel.errors import BadInput, MalformedDocument
@@ -13,7 +13,7 @@ from assay.kernel.layout import REGISTRATION_LOG
 from assay.kernel.roles import AUTHOR
 from assay.verifier.policy import Policy
 
-__all__ = ["configure", "execute"]
+__all__ = ["configure", "execute", "read_key"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,12 +27,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     policy.add_argument("keys", nargs="+", metavar="KEY", help="a public key (ed25519-pub:…) or a key file")
     policy.add_argument("--registration", metavar="DIGEST", help="believe this registration only")
     policy.add_argument("--head", metavar="HASH", help="expect this last checkpoint")
-    for action in (new, show, policy):
-        add_common(action)
-    parser.epilog = """examples:
-  assay keys new me.key
-  assay keys show me.key
-  assay keys policy ed25519-pub:11qYAYKx… > trust.json"""
+    for name, action in (("new", new), ("show", show), ("policy", policy)):
+        add_common(action, f"examples:\n{_EXAMPLES[name]}")
+    add_epilog(parser, "\n".join(["examples:", *_EXAMPLES.values()]))
+
+
+_EXAMPLES = {
+    "new": "  assay keys new me.key",
+    "show": "  assay keys show me.key",
+    "policy": "  assay keys policy ed25519-pub:11qYAYKx… > trust.json",
+}
 
 
 def execute(arguments: argparse.Namespace, echo: Echo) -> int:
@@ -45,7 +49,7 @@ def execute(arguments: argparse.Namespace, echo: Echo) -> int:
         if not arguments.quiet:
             echo.note(f"wrote {arguments.file}; keep it secret, publish the public key below")
     else:
-        signer = read_signer(arguments.file)
+        signer = read_key(arguments.file)
     if arguments.json:
         echo.json({"schema": "assay.key", "version": 1, **signer.public.to_json()})
     else:
@@ -75,4 +79,18 @@ def _write_policy(arguments: argparse.Namespace, echo: Echo) -> int:
 def _public(text: str) -> str:
     if text.startswith("ed25519-pub:"):
         return encode_public(decode_public(text))
-    return encode_public(read_signer(Path(text)).public.raw)
+    return encode_public(read_key(Path(text)).public.raw)
+
+
+def read_key(path: Path) -> Signer:
+    """The key of a key file that the caller named.
+
+    Raises:
+        BadInput: It is missing, cannot be read, or is not a key file.
+        KeyRefused: Others can read it, or it must not be used.
+    """
+    try:
+        return read_signer(path)
+    except MalformedDocument as error:
+        msg = f"{path} is not a key file: {error.message}; `assay keys new FILE` makes one"
+        raise BadInput(msg, path=str(path)) from error

@@ -6,7 +6,9 @@ which is the offline verifier, needs nothing more.
 
 import argparse
 import difflib
+import errno
 import importlib
+import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,7 +28,7 @@ from assay.kernel.errors import (
     UsageInvalid,
 )
 
-__all__ = ["COMMANDS", "EXITS", "Command", "entry", "main"]
+__all__ = ["COMMANDS", "EXITS", "EXIT_TEXT", "Command", "add_common", "add_epilog", "entry", "main"]
 
 COMMANDS: Mapping[str, str] = {
     "run": "register and run a lab's file; then the verdict, and where the bundle is",
@@ -37,6 +39,13 @@ COMMANDS: Mapping[str, str] = {
     "experiment": "what is particular to experiments: write a registration file from data",
 }
 
+
+class _Interrupted(AssayError):
+    """Somebody stopped the command."""
+
+    code = "interrupted"
+
+
 EXITS: Mapping[type[AssayError], int] = {
     EvidenceInvalid: 1,
     UsageInvalid: 2,
@@ -44,7 +53,11 @@ EXITS: Mapping[type[AssayError], int] = {
     Refused: 4,
     Unavailable: 5,
     InvariantBroken: 70,
+    _Interrupted: 130,
 }
+
+# Failures of the machine: what could not be read or written because of them is nobody's wrong input.
+_FAILING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
 EXIT_TEXT = """\
 exit codes: 0 done or verified · 1 invalid, or the policy is not met · 2 wrong usage or input ·
@@ -81,12 +94,20 @@ class Command(Protocol):
         ...
 
 
+class _HelpAsked(Exception):
+    """Somebody asked for help: its text."""
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints are errors like all others."""
+    """A parser that writes nothing itself: complaints are errors like all others, and help is handed over."""
 
     def error(self, message: str) -> NoReturn:
         msg = f"{message}; see `{self.prog} --help`"
         raise BadInput(msg)
+
+    def print_help(self, file: object = None) -> NoReturn:  # noqa: ARG002 - as argparse calls it
+        self.color = False  # newer Pythons would colour it, and colour is the echo's
+        raise _HelpAsked(self.format_help())
 
 
 def entry() -> NoReturn:
@@ -100,16 +121,14 @@ def main(argv: Sequence[str]) -> int:
     echo = Echo.standard(color="never" if "--no-color" in argv else "auto")
     try:
         return _dispatch(list(argv), echo)
-    except AssayError as error:
-        return _tell(error, echo, as_json=as_json)
     except KeyboardInterrupt:
-        echo.note("interrupted; what was committed is kept, and the same command goes on from there")
-        return 130
+        msg = "interrupted; what was committed is kept, and the same command goes on from there"
+        return _tell(_Interrupted(msg), echo, as_json=as_json)
     except Exception as error:
-        if os.environ.get("ASSAY_DEBUG"):
+        named = _classify(error)
+        if isinstance(named, InvariantBroken) and os.environ.get("ASSAY_DEBUG"):
             raise
-        msg = f"a defect in assay: {type(error).__name__}: {error} (ASSAY_DEBUG=1 shows where)"
-        return _tell(InvariantBroken(msg), echo, as_json=as_json)
+        return _tell(named, echo, as_json=as_json)
 
 
 def _dispatch(argv: list[str], echo: Echo) -> int:
@@ -130,19 +149,43 @@ def _dispatch(argv: list[str], echo: Echo) -> int:
         msg = f"no command is called {name!r}{hint} (there are: {', '.join(COMMANDS)})"
         raise UnknownName(msg, name=name)
     command = cast("Command", importlib.import_module(f"assay.app.cli.{name}_command"))
-    parser = _Parser(
-        prog=f"assay {name}", description=COMMANDS[name], formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = _Parser(prog=f"assay {name}", description=COMMANDS[name])
     command.configure(parser)
-    parser.epilog = f"{parser.epilog or ''}\n\n{EXIT_TEXT}".strip()
-    return command.execute(parser.parse_args(rest), echo)
+    try:
+        arguments = parser.parse_args(rest)
+    except _HelpAsked as help_asked:
+        echo.result(str(help_asked))
+        return 0
+    return command.execute(arguments, echo)
 
 
-def add_common(parser: argparse.ArgumentParser) -> None:
-    """The options that every command takes."""
+def add_epilog(parser: argparse.ArgumentParser, more: str) -> None:
+    """Ends the help of a command: examples and what else there is to say, then the exit codes."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = f"{more}\n\n{EXIT_TEXT}"
+
+
+def add_common(parser: argparse.ArgumentParser, more: str) -> None:
+    """The options that every command takes, and the end of its help."""
+    add_epilog(parser, more)
+    parser.allow_abbrev = False
     parser.add_argument("--json", action="store_true", help="answer with exactly one JSON object on standard output")
     parser.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress on standard error")
     parser.add_argument("--no-color", action="store_true", help="no colour, also on a terminal")
+
+
+def _classify(error: Exception) -> AssayError:
+    """The error as one of the families: a failing machine is no wrong input, and anything unforeseen is a defect."""
+    cause = error.__cause__
+    if isinstance(error, UsageInvalid) and isinstance(cause, OSError) and cause.errno in _FAILING:
+        return Unavailable(error.message, **error.details)
+    if isinstance(error, AssayError):
+        return error
+    if isinstance(error, OSError):
+        msg = f"the system failed: {error}"
+        return Unavailable(msg)
+    msg = f"a defect in assay: {type(error).__name__}: {error} (ASSAY_DEBUG=1 shows where)"
+    return InvariantBroken(msg)
 
 
 def _tell(error: AssayError, echo: Echo, *, as_json: bool) -> int:
@@ -168,4 +211,6 @@ def _family(error: AssayError) -> str:
 
 
 def _is_plain(value: object) -> bool:
-    return value is None or isinstance(value, (str, int, float, bool))
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, cast("Sequence[object]", value)))
+    return value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))

@@ -23,8 +23,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument("bundle", type=Path, help="a bundle: a folder or a .zip")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the page here instead of a terminal summary")
-    add_common(parser)
-    parser.epilog = """examples:
+    add_common(parser, _MORE)
+
+
+_MORE = """\
+examples:
   assay report runs/my-experiment/bundle.zip
   assay report bundle.zip --html report.html
 
@@ -40,9 +43,7 @@ def execute(arguments: argparse.Namespace, echo: Echo) -> int:
     if arguments.html:
         _write_page(arguments, result, report, lab.name)
     if arguments.json:
-        echo.json(
-            {"schema": "assay.report", "version": 1, "outcome": result.outcome.value, "verdict": dict(verdict)}
-        )
+        echo.json({"schema": "assay.report", "version": 1, "outcome": result.outcome.value, "verdict": dict(verdict)})
     elif arguments.html:
         echo.result(f"wrote {arguments.html}")
     else:
@@ -67,11 +68,24 @@ def _verdict(result: Verification, bundle: Path) -> Record:
 def _write_page(arguments: argparse.Namespace, result: Verification, report: object, lab: str) -> None:
     page = load_extra("assay.app.web.page")
     manifest = read_manifest(read_whole(open_container(arguments.bundle)[MANIFEST]))
-    context = page.PageContext(
-        registration=str(result.facts["registration"]), run=run_id(manifest.signers), lab=lab
-    )
+    context = page.PageContext(registration=str(result.facts["registration"]), run=run_id(manifest.signers), lab=lab)
+    data = page.render_page(report, context)
     try:
-        arguments.html.write_bytes(page.render_page(report, context))
+        _put(arguments.html.resolve(), data)
     except OSError as error:
-        msg = f"cannot write {arguments.html}: {error.strerror}"
+        msg = f"cannot write {arguments.html}: {error.strerror}; nothing of it was kept"
         raise BadInput(msg, path=str(arguments.html)) from error
+
+
+def _put(path: Path, data: bytes) -> None:
+    """Puts a file in place whole or not at all; a device or a pipe is written to and never replaced."""
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    draft = path.with_name(f".{path.name}.partial")
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise

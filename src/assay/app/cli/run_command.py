@@ -2,12 +2,15 @@
 
 import argparse
 import importlib
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 from assay.app.cli.echo import Echo, paint
+from assay.app.cli.keys_command import read_key
 from assay.app.cli.main import add_common
 from assay.kernel.errors import MissingMaterial
-from assay.kernel.keys import read_signer
 
 __all__ = ["configure", "execute"]
 
@@ -20,8 +23,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--bundle", type=Path, metavar="PATH", help="where the bundle goes: a .zip, or a folder (default: in --out)"
     )
     parser.add_argument("--key", type=Path, metavar="FILE", help="the author's key (default: a fresh one in --out)")
-    add_common(parser)
-    parser.epilog = """examples:
+    add_common(parser, _MORE)
+
+
+_MORE = """\
+examples:
   assay run registration.yaml
   assay run registration.yaml --key me.key --out runs/first
   assay run registration.yaml --json | jq .verdict.decision
@@ -32,11 +38,9 @@ A run that was interrupted goes on where it ended; a finished one is exported ag
 def execute(arguments: argparse.Namespace, echo: Echo) -> int:
     """Runs the file; exit code 4 where the rules refused the design."""
     runner, terminal = (load_extra(name) for name in ("assay.app.runner", "assay.app.cli.terminal"))
-    author = read_signer(arguments.key) if arguments.key else None
-    request = runner.Request(
-        file=arguments.file, out=arguments.out, bundle=arguments.bundle, author=author
-    )
-    finished = runner.run_file(request, echo.progress)
+    author = read_key(arguments.key) if arguments.key else None
+    request = runner.Request(file=arguments.file, out=arguments.out, bundle=arguments.bundle, author=author)
+    finished = runner.run_file(request, _no_progress if arguments.quiet else echo.progress)
     if not arguments.quiet:
         how = "taken up again" if finished.resumed else "sealed"
         echo.note(paint(f"{how}: ", "muted"), f"registration {finished.registration}, run {finished.run}")
@@ -56,13 +60,23 @@ def execute(arguments: argparse.Namespace, echo: Echo) -> int:
         )
     else:
         echo.result(*terminal.lay_out(finished.report, echo.width, unicode=echo.unicode))
-        echo.result(
-            f"bundle  {finished.bundle}\nhead    {finished.head}\nverify  assay verify {finished.bundle}"
-        )
+        echo.result(f"bundle  {finished.bundle}\nhead    {finished.head}\nverify  assay verify {finished.bundle}")
     return 4 if finished.report.tone == "refused" else 0
 
 
-def load_extra(module: str):  # noqa: ANN201 - a module, whose names the caller knows
+class _Unwatched:
+    """Progress that nobody is shown."""
+
+    def advance(self, count: int = 1) -> None:
+        """Counts nothing."""
+
+
+@contextmanager
+def _no_progress(label: str, total: int) -> Generator[_Unwatched]:  # noqa: ARG001 - as echo.progress takes them
+    yield _Unwatched()
+
+
+def load_extra(module: str) -> ModuleType:
     """A module of the application whose packages are not in the base install.
 
     Raises:

@@ -40,8 +40,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--expect-head", metavar="HASH", help="the hash of the last checkpoint, got by another way")
     parser.add_argument("--integrity-only", action="store_true", help="the verdict may stay unchecked")
     parser.add_argument("--jobs", type=int, metavar="N", help="processes for signature checks (default: by size)")
-    add_common(parser)
-    parser.epilog = """examples:
+    add_common(parser, _MORE)
+
+
+_MORE = """\
+examples:
   assay verify runs/my-experiment/bundle.zip
   assay verify bundle.zip --policy trust.json
   assay verify bundle.zip --expect-head sha256:3f0c…
@@ -93,7 +96,7 @@ def describe(result: Verification, *, quiet: bool = False) -> list[Span | str]:
         if not quiet or step.status == "failed":
             parts += _step_lines(step)
     if not quiet:
-        parts += [f"\n{name:<13} {value}\n" for name, value in _facts(result)]
+        parts += ["\n", *(f"{name:<13} {value}\n" for name, value in _facts(result))]
         parts += _key_lines(result)
         parts += [paint("\n".join(["", "What no bundle shows:", *(f"  · {limit}" for limit in LIMITS), ""]), "muted")]
     good = result.outcome in {Outcome.AUTHENTIC, Outcome.CONSISTENT}

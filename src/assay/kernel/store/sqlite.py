@@ -3,6 +3,7 @@
 import fcntl
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -50,12 +51,15 @@ class SqliteStore:
         self._layout = layout
         self._tables = {spec.name: spec.table for spec in layout.logs}
         self._lock = _take_lock(path)
+        self._connections: list[sqlite3.Connection] = []
+        # A fork is kept from another thread than the writer's, and never inside its transaction.
+        self._writing = threading.Lock()
         try:
             self._writer = self._guard("open", lambda: self._connect(synchronous))
             self._guard("prepare", self._prepare)
             self._reader = self._guard("open", lambda: self._connect(synchronous))
         except BaseException:
-            os.close(self._lock)
+            self.close()
             raise
         self._inserts = {
             spec.name: f"INSERT INTO {spec.table} (sequence, hash, line) VALUES (?, ?, ?)"  # noqa: S608 - LogSpec vouches for the name
@@ -64,6 +68,7 @@ class SqliteStore:
 
     def _connect(self, synchronous: str) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, timeout=5.0)
+        self._connections.append(connection)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         return connection
@@ -90,6 +95,10 @@ class SqliteStore:
 
     def commit(self, batch: Batch) -> None:
         """Adds a batch durably and atomically."""
+        with self._writing:
+            self._commit(batch)
+
+    def _commit(self, batch: Batch) -> None:
         execute = self._writer.execute
         inserts = self._inserts
         try:
@@ -108,14 +117,17 @@ class SqliteStore:
             hint = "free some space and run again" if full else "nothing of the transaction was kept"
             msg = f"cannot commit to {self._path}: {error}; {hint}"
             raise StoreFault(msg, path=str(self._path), full=full) from error
+        except BaseException:
+            self._roll_back()
+            raise
 
     def _roll_back(self) -> None:
-        if self._writer.in_transaction:
-            try:
+        try:
+            if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
-            except sqlite3.Error:
-                # The connection is beyond use; SQLite drops the open transaction with it.
-                self._writer.close()
+        except sqlite3.Error:
+            # The connection is closed or beyond use; SQLite drops the open transaction with it.
+            self._writer.close()
 
     def size(self, log: str) -> int:
         """The number of committed entries of a log."""
@@ -155,7 +167,10 @@ class SqliteStore:
     def keep_fork(self, fork: ForkRow) -> None:
         """Keeps a second entry of a taken sequence."""
         values = (fork.log, fork.sequence, fork.hash, fork.line)
-        self._guard("write", lambda: self._writer.execute("INSERT OR IGNORE INTO forks VALUES (?, ?, ?, ?)", values))
+        with self._writing:
+            self._guard(
+                "write", lambda: self._writer.execute("INSERT OR IGNORE INTO forks VALUES (?, ?, ?, ?)", values)
+            )
 
     def forks(self) -> Sequence[ForkRow]:
         """The second entries that were kept."""
@@ -164,8 +179,8 @@ class SqliteStore:
 
     def close(self) -> None:
         """Closes the file and gives the lock back."""
-        self._writer.close()
-        self._reader.close()
+        for connection in self._connections:
+            connection.close()
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1

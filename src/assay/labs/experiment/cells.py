@@ -15,7 +15,7 @@ from assay.labs.experiment.sections import Binary, Mark, Real
 from assay.rules.names import describe, show
 from assay.rules.predicates import Kind, Value
 
-__all__ = ["Cell", "Reader", "outcome_reader", "value_reader"]
+__all__ = ["Cell", "Reader", "is_number_text", "outcome_reader", "value_reader"]
 
 Cell: TypeAlias = Json
 Reader: TypeAlias = Callable[[Cell, str], Value]
@@ -88,8 +88,13 @@ def _read_number(cell: Cell, where: str) -> int | float:
     return _carry(cell, cell, where)
 
 
+def is_number_text(text: str) -> bool:
+    """Whether a text is a number in plain decimal writing, as JSON has it."""
+    return len(text) <= _LONGEST and _NUMBER.fullmatch(text) is not None
+
+
 def _read_number_text(cell: Cell, where: str) -> int | float:
-    if not isinstance(cell, str) or len(cell) > _LONGEST or not _NUMBER.fullmatch(cell):
+    if not isinstance(cell, str) or not is_number_text(cell):
         _refuse(where, "a number", cell)
     return _carry(int(cell) if _INTEGER.fullmatch(cell) else float(cell), cell, where)
 

@@ -18,7 +18,7 @@ _MARKS: Final = "a list of the cells that mean so, at least one"
 
 EXPECTED: Final[Mapping[str, str]] = {
     "lab": "experiment",
-    "version": "1",
+    "version": "1, the version that this release reads",
     "id": "a name of small letters, digits and hyphens, at most 100 long",
     "question": "the question in a sentence",
     "data": "an object {file, sha256, source, columns, more}",

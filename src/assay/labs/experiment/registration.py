@@ -5,12 +5,12 @@ sealed is the full document, with every default written out.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal, cast
+from typing import Annotated, Literal, cast
 
 from pydantic import Field, JsonValue, ValidationError
 
 from assay.kernel.canonical import Json, dumps, dumps_evidence, loads
-from assay.kernel.errors import BadInput, MalformedDocument, UnknownVersion
+from assay.kernel.errors import BadInput, MalformedDocument
 from assay.labs.experiment.consistency import check_rules, read_admission
 from assay.labs.experiment.problems import list_problems
 from assay.labs.experiment.sections import Arms, Data, Estimand, Interval, Outcome, Section, Seen, Test, Text
@@ -20,14 +20,12 @@ from assay.rules.decisions import Table
 
 __all__ = ["Experiment", "load"]
 
-VERSION: Final = 1
-
 
 class Experiment(Section):
     """A paired comparison of two arms on recorded outcomes, as it is sealed."""
 
     lab: Literal["experiment"]
-    version: Literal[1]
+    version: Annotated[int, Field(ge=1, le=1)]  # a literal 1 would take true as well
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,100}\z")]
     question: Text
     data: Data
@@ -72,13 +70,8 @@ def load(document: Mapping[str, Json]) -> Experiment:
 
     Raises:
         BadInput: It states none; the message lists every problem found, and so does ``details["problems"]``.
-        UnknownVersion: It is of a version that this release does not know.
     """
     copy = _copy(document)
-    version = copy.get("version")
-    if copy.get("lab") == "experiment" and type(version) is int and version > VERSION:
-        msg = f"the registration is of version {version}; this release reads version {VERSION} of the experiment lab"
-        raise UnknownVersion(msg, version=version)
     problems: list[str] = []
     experiment: Experiment | None = None
     try:
