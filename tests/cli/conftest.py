@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ ENTRY = "from assay.app.cli.main import entry; entry()"
 NOBODY = """
 import os
 import assay.app.cli.verify_command, assay.app.cli.terminal, assay.app.runner, assay.labs.experiment.lab
+"".encode("utf-8-sig")
 os.setgroups([])
 os.setgid(65534)
 os.setuid(65534)
@@ -138,57 +140,6 @@ when = {{field = "significant", op = "eq", value = false}}
 """
 
 
-def _when(*conditions):
-    parts = [{"field": field, "op": "eq", "value": value} for field, value in conditions]
-    return parts[0] if len(parts) == 1 else {"all": parts}
-
-
-DOCUMENT = {
-    "lab": "experiment",
-    "version": 1,
-    "id": "small-study",
-    "question": "Does the new model solve more tasks than the old one?",
-    "data": {
-        "file": "outcomes.csv",
-        "sha256": "",
-        "source": "written by a test",
-        "columns": {"arm": "model", "unit": "task", "cluster": "family", "outcome": "solved"},
-    },
-    "seenBefore": [{"who": "the author of this test", "what": "every outcome"}],
-    "arms": {"treatment": "new", "control": "old"},
-    "outcome": {"kind": "binary", "true": ["yes"], "false": ["no"]},
-    "interval": {"kind": "cluster-bootstrap", "level": 0.95, "draws": 2000, "seed": 7},
-    "test": {"kind": "cluster-sign-flip", "alpha": 0.05, "seed": 7},
-    "decision": [
-        {
-            "verdict": "new-better",
-            "when": _when(("significant", True), ("direction", "positive"), ("interval", "above-zero")),
-            "says": "The new model solves more tasks.",
-        },
-        {
-            "verdict": "old-better",
-            "when": _when(("significant", True), ("direction", "negative"), ("interval", "below-zero")),
-            "says": "The old model solves more tasks.",
-        },
-        {
-            "verdict": "at-odds",
-            "when": _when(("significant", True)),
-            "says": "The test finds a difference that the interval does not show.",
-        },
-        {
-            "verdict": "nothing-shown",
-            "when": _when(("interval", "includes-zero")),
-            "says": "No difference was shown.",
-        },
-        {
-            "verdict": "interval-only",
-            "when": _when(("significant", False)),
-            "says": "The interval shows a difference that the test does not find.",
-        },
-    ],
-}
-
-
 @dataclass
 class Answer:
     """What a command line left: its exit code and its two streams."""
@@ -228,9 +179,8 @@ class Study:
         return template.format(sha256=hashlib.sha256(self.data.read_bytes()).hexdigest())
 
     def document(self):
-        document = json.loads(json.dumps(DOCUMENT))
-        document["data"]["sha256"] = hashlib.sha256(self.data.read_bytes()).hexdigest()
-        return document
+        """The registration as data, to be changed and written as JSON."""
+        return tomllib.loads(self.text(TOML))
 
     def register(self, text=None, name="registration.yaml"):
         """Writes a registration of the data as it is now."""
@@ -287,11 +237,11 @@ def cli(capsys):
 def refused(cli):
     """Runs a command line that must fail, also with --json: one error, told twice in the same words."""
 
-    def run(*words, exit, says=()):
+    def run(*words, code, says=()):
         plain, twin = cli(*words), cli(*words, "--json")
         error = twin.json["error"]
         assert set(error) == {"kind", "code", "message", "details", "exit"}
-        assert (plain.exit, twin.exit, error["exit"], error["kind"]) == (exit, exit, exit, KINDS[exit])
+        assert (plain.exit, twin.exit, error["exit"], error["kind"]) == (code, code, code, KINDS[code])
         assert plain.out == ""
         assert plain.err == twin.err == f"error: {error['message']}\n"
         for part in says:
@@ -311,6 +261,12 @@ def unprivileged(spawn):
         return spawn(*words, before=before, cwd=folder)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def program():
+    """The words that start the command line in a process of its own."""
+    return [sys.executable, "-c", ENTRY]
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ REGISTRATIONS = {
     "toml, a member twice": ("a.toml", ("version = 1\n", "version = 1\nversion = 1\n"), ["overwrite"]),
     "toml, nan": ("a.toml", ("0.95", "nan"), ["interval.level", "finite"]),
     "toml, too big": ("a.toml", ("draws = 2000", f"draws = {BIG}"), ["interval.draws", "exactly"]),
-    "toml, surrogate": ("a.toml", ('"written by a test"', r'"\uD800"'), ["line 12", "scalar value"]),
+    "toml, surrogate": ("a.toml", ('"written by a test"', r'"\uD800"'), ["line 13", "scalar value"]),
     "toml, a date": ("a.toml", ('"written by a test"', "2026-01-01"), ["data.source", "put it in quotes"]),
     "json, a member twice": ("a.json", ('"version": 1', '"version": 1, "version": 1'), ["'version'", "more than once"]),
     "json, nan": ("a.json", ("0.95", "NaN"), ["NaN", "write null"]),
@@ -99,7 +99,7 @@ def test_a_registration_that_cannot_be_used(study, templates, refused, case):
     assert bad != text or change == ("", "")
     path = study.register(bad, name)
     before = study.files()
-    refused("run", path, "--out", study.out, exit=2, says=[path, *says])
+    refused("run", path, "--out", study.out, code=2, says=[path, *says])
     assert study.files() == before
     assert not study.out.exists()
 
@@ -107,26 +107,26 @@ def test_a_registration_that_cannot_be_used(study, templates, refused, case):
 @pytest.mark.parametrize("content", ["", " \n"])
 def test_an_empty_registration(study, refused, content):
     path = study.register(content)
-    refused("run", path, "--out", study.out, exit=2, says=[path, "empty", "a registration was expected"])
+    refused("run", path, "--out", study.out, code=2, says=[path, "empty", "a registration was expected"])
     assert not study.out.exists()
 
 
 def test_a_registration_that_is_not_there(study, refused):
     path = study.folder / "none.yaml"
-    refused("run", path, "--out", study.out, exit=2, says=[path, "there is no such file"])
+    refused("run", path, "--out", study.out, code=2, says=[path, "there is no such file"])
     assert not study.out.exists()
 
 
 def test_a_folder_for_a_registration(study, refused):
     path = study.folder / "folder.yaml"
     path.mkdir()
-    refused("run", path, "--out", study.out, exit=2, says=[path, "a folder", "name a file"])
+    refused("run", path, "--out", study.out, code=2, says=[path, "a folder", "name a file"])
     assert not study.out.exists()
 
 
 def test_every_problem_of_a_registration_is_listed_at_once(study, refused):
     text = study.text().replace("alpha: 0.05", "alpha: 5").replace("id: small-study", "id: Small Study")
-    error = refused("run", study.register(text), "--out", study.out, exit=2, says=["problems found: 2"])
+    error = refused("run", study.register(text), "--out", study.out, code=2, says=["problems found: 2"])
     assert [problem.split(":")[0] for problem in error["details"]["problems"]] == ["id", "test.alpha"]
 
 
@@ -136,7 +136,7 @@ def test_data_that_cannot_be_used(study, refused, case):
     study.write_data(change(study.lines))
     path = study.register()
     before = study.files()
-    refused("run", path, "--out", study.out, exit=2, says=says)
+    refused("run", path, "--out", study.out, code=2, says=says)
     assert study.files() == before
     assert not study.out.exists()
 
@@ -144,7 +144,7 @@ def test_data_that_cannot_be_used(study, refused, case):
 def test_data_that_is_not_there(study, refused):
     path = study.register()
     study.data.unlink()
-    refused("run", path, "--out", study.out, exit=2, says=[study.data, "there is no such file"])
+    refused("run", path, "--out", study.out, code=2, says=[study.data, "there is no such file"])
     assert not study.out.exists()
 
 
@@ -154,13 +154,13 @@ def test_data_that_is_not_what_was_registered(study, refused):
     study.write_data(study.lines[:-1])
     found = hashlib.sha256(study.data.read_bytes()).hexdigest()
     says = [study.data, found, registered, "register the file you mean, or restore it"]
-    refused("run", path, "--out", study.out, exit=2, says=says)
+    refused("run", path, "--out", study.out, code=2, says=says)
     assert not study.out.exists()
 
 
 def test_an_out_that_is_a_file(study, refused):
     study.out.write_text("mine")
-    refused("run", study.register(), "--out", study.out, exit=2, says=[study.out, "cannot make the folder"])
+    refused("run", study.register(), "--out", study.out, code=2, says=[study.out, "cannot make the folder"])
     assert study.out.read_text() == "mine"
 
 
@@ -185,7 +185,7 @@ def test_a_registration_that_was_edited_after_it_was_sealed(study, cli, refused)
     before = study.files()
     edited = study.register(study.text().replace("alpha: 0.05", "alpha: 0.1"))
     says = ["sealed as sha256:", "differs in test.alpha;", "restore the file, or choose another folder"]
-    refused("run", edited, "--out", study.out, exit=4, says=says)
+    refused("run", edited, "--out", study.out, code=4, says=says)
     after = study.files()
     assert {name for name in before if before[name] != after.get(name)} == {"registration.yaml"}
 
@@ -196,8 +196,8 @@ def test_a_key_file_that_others_can_read(study, cli, refused, mode):
     cli("keys", "new", key)
     key.chmod(mode)
     says = [key, f"{mode:04o}", f"`chmod 600 {key}`", "make a new key"]
-    refused("run", study.register(), "--out", study.out, "--key", key, exit=2, says=says)
-    refused("keys", "show", key, exit=2, says=says)
+    refused("run", study.register(), "--out", study.out, "--key", key, code=2, says=says)
+    refused("keys", "show", key, code=2, says=says)
     assert not study.out.exists()
 
 
@@ -205,7 +205,7 @@ def test_a_key_file_that_is_there_is_never_overwritten(study, cli, refused):
     key = study.folder / "me.key"
     cli("keys", "new", key)
     before = study.files()
-    refused("keys", "new", key, exit=2, says=[key, "never overwritten", "choose another name"])
+    refused("keys", "new", key, code=2, says=[key, "never overwritten", "choose another name"])
     assert study.files() == before
 
 
@@ -215,8 +215,8 @@ def test_a_key_file_that_is_none(study, refused, content):
     key.write_text(content)
     key.chmod(0o600)
     says = [key, "is not a key file", "`assay keys new FILE`"]
-    refused("run", study.register(), "--out", study.out, "--key", key, exit=2, says=says)
-    refused("keys", "show", key, exit=2, says=says)
+    refused("run", study.register(), "--out", study.out, "--key", key, code=2, says=says)
+    refused("keys", "show", key, code=2, says=says)
     assert not study.out.exists()
 
 
@@ -244,14 +244,14 @@ def test_a_secret_never_comes_out(study, cli):
 def test_a_policy_that_cannot_be_used(made, tmp_path, refused, content, says):
     policy = tmp_path / "trust.json"
     policy.write_text(content)
-    refused("verify", made.bundle, "--policy", policy, exit=2, says=["trust.json", *says])
+    refused("verify", made.bundle, "--policy", policy, code=2, says=["trust.json", *says])
 
 
 @pytest.mark.parametrize("case", WORDS)
 def test_a_command_line_that_cannot_be_used(refused, tmp_path, monkeypatch, case):
     monkeypatch.chdir(tmp_path)
     words, says = WORDS[case]
-    refused(*words, exit=2, says=says)
+    refused(*words, code=2, says=says)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -266,13 +266,13 @@ def test_a_command_line_that_cannot_be_used(refused, tmp_path, monkeypatch, case
     ],
 )
 def test_what_a_bundle_does_not_hold_cannot_be_inspected(made, refused, words, says):
-    refused("inspect", made.bundle, *words, exit=2, says=says)
+    refused("inspect", made.bundle, *words, code=2, says=says)
 
 
 def test_a_page_that_cannot_be_put_there(made, tmp_path, refused):
     page = tmp_path / "none" / "report.html"
     says = [page, "No such file or directory", "nothing of it was kept"]
-    refused("report", made.bundle, "--html", page, exit=2, says=says)
+    refused("report", made.bundle, "--html", page, code=2, says=says)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -283,12 +283,26 @@ def test_a_name_that_is_no_text_is_still_named(refused, tmp_path, cli):
     assert "⟨U+DCFF⟩.yaml" in cli("run", tmp_path / name).err
 
 
-def test_a_defect_is_called_one_and_not_the_users_fault(made, spawn, tmp_path):
-    # An audit hook that raises stands for a fault that nobody foresaw.
-    broken = "import sys\nsys.addaudithook(lambda event, _: (_ for _ in ()).throw(KeyError('odd')) if event == 'os.scandir' else None)"
-    answer = spawn("verify", tmp_path, "--json", before=broken)
+# An audit hook that raises stands for a fault that nobody foresaw.
+DEFECT = """
+import sys
+def break_down(event, arguments):
+    if event == "os.scandir":
+        raise KeyError("odd")
+sys.addaudithook(break_down)
+"""
+
+
+def test_a_defect_is_called_one_and_not_the_users_fault(spawn, tmp_path):
+    answer = spawn("verify", tmp_path, "--json", before=DEFECT)
     assert answer.exit == 70
     assert answer.json["error"]["kind"] == "invariant-broken"
     assert "a defect in assay: KeyError: 'odd' (ASSAY_DEBUG=1 shows where)" in answer.err
     assert "Traceback" not in answer.err
-    assert "Traceback" in spawn("verify", tmp_path, before=broken, env={"ASSAY_DEBUG": "1"}).err
+    assert "Traceback" in spawn("verify", tmp_path, before=DEFECT, env={"ASSAY_DEBUG": "1"}).err
+
+
+def test_asking_for_details_of_defects_changes_no_other_error(spawn, tmp_path):
+    answer = spawn("verify", tmp_path / "none.zip", env={"ASSAY_DEBUG": "1"})
+    assert answer.exit == 2
+    assert "Traceback" not in answer.err

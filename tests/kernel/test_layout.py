@@ -24,10 +24,14 @@ class TestPaths:
 
     @pytest.mark.parametrize(
         "path",
-        ["", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", ".a", "a/.b", "-a", "a\\b", "C:/a", "a b", "a\n"]
-        + ["\u00e9", "a\0", "1/2/3/4/5/6/7/8/9", "a" * 101, "~/a", "a?", "a*", "a:b"],  # noqa: RUF005 - one list in two lines
+        ["", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", ".a", "a/.b", "-a", "a\\b", "C:/a", "a b", "a\n"],
     )
-    def test_other_paths(self, path):
+    def test_what_leads_elsewhere_or_hides(self, path):
+        with pytest.raises(MalformedDocument):
+            check_path(path)
+
+    @pytest.mark.parametrize("path", ["\u00e9", "a\0", "1/2/3/4/5/6/7/8/9", "a" * 101, "~/a", "a?", "a*", "a:b"])
+    def test_what_not_every_machine_can_hold(self, path):
         with pytest.raises(MalformedDocument):
             check_path(path)
 

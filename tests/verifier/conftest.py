@@ -13,7 +13,7 @@ from assay.kernel.roles import roles_of
 from assay.kernel.run import Plan, open_run
 from assay.kernel.writer import Cadence
 from assay.testing.clock import SteppingClock
-from assay.testing.labs import TOY, finish_run
+from assay.testing.labs import TOY, ToyLab, finish_run
 from assay.testing.tampering import Forgery, fresh_keys, open_forgery
 from assay.verifier.verify import Question, verify_bundle
 
@@ -50,8 +50,9 @@ class Made:
         return self.keys[role].public
 
 
-def make_bundle(folder, values=(3, 12, 5), *, cadence=4, amendments=0, close=True, zipped=False):
+def make_bundle(folder, values=(3, 12, 5), *, cadence=4, amendments=0, close=True, batch=1):
     """Runs the toy lab in a folder and exports what it leaves; amendments change the document's id before the work."""
+    lab = ToyLab(batch)
     document = {"lab": "toy", "version": 1, "id": "first", "values": list(values), "limit": 10}
     plan = Plan(
         lab="toy",
@@ -61,16 +62,16 @@ def make_bundle(folder, values=(3, 12, 5), *, cadence=4, amendments=0, close=Tru
         clock=SteppingClock(),
         entropy=entropy("run"),
     )
-    to = folder / ("bundle.zip" if zipped else "bundle")
+    to = folder / "bundle"
     with open_run(folder / "run", plan) as run:
         for number in range(amendments):
             document = {**document, "id": f"amended-{number}"}
             run.amend(document, **AMENDED)
         registration = TOY.load(document)
         if close:
-            finish_run(TOY, registration, run, folder)
+            finish_run(lab, registration, run, folder)
         else:
-            TOY.prepare(registration, folder).run(run, type("Unwatched", (), {"advance": lambda *_: None})())
+            lab.prepare(registration, folder).run(run, type("Unwatched", (), {"advance": lambda *_: None})())
             run.writer.checkpoint()
         export_bundle(run.store, TOY.layout, lab="toy", signers=run.sealed.signers, to=to)
     keys = {role: read_signer(folder / "run" / "keys" / f"{role}.key") for role in roles_of(TOY.layout)}

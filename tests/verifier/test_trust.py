@@ -5,6 +5,7 @@ import json
 import pytest
 
 from assay.kernel.errors import BadInput
+from assay.kernel.keys import Signer
 from assay.verifier.policy import Policy, read_policy
 from assay.verifier.result import Outcome
 
@@ -61,14 +62,8 @@ def test_the_authors_signature_is_needed_not_the_authors_name(sound, strangers, 
     """A stranger who lists the believed author's key and signs with his own does not get past the signatures."""
     forgery = sound.open()
     forgery.reseal({**strangers, "author": sound.keys["author"]})
-    forgery.resign(
-        "registration",
-        strangers["author"].__class__(
-            role="author",
-            domain=sound.keys["author"].public.domain,
-            seed=strangers["author"].seed,
-        ),
-    )
+    author = strangers["author"]
+    forgery.resign("registration", Signer(role="author", domain=author.public.domain, seed=author.seed))
     result = verify(forgery.write(tmp_path / "forged"), policy=policy(sound.public("author")))
     assert result.outcome is Outcome.INVALID
     assert result.failed() == ["writer-signatures"]
@@ -181,7 +176,7 @@ def test_a_policy_file_is_read_back_as_it_was_written():
     ids=str,
 )
 def test_a_policy_that_cannot_be_used_says_why(document, says):
-    with pytest.raises(BadInput, match="p.json") as caught:
+    with pytest.raises(BadInput, match=r"p\.json") as caught:
         read_policy(json.dumps(document).encode(), "p.json")
     assert says in caught.value.message
 
@@ -198,6 +193,6 @@ def test_a_policy_that_cannot_be_used_says_why(document, says):
     ],
 )
 def test_a_policy_that_is_no_strict_json_says_why(data, says):
-    with pytest.raises(BadInput, match="p.json is not a trust policy") as caught:
+    with pytest.raises(BadInput, match=r"p\.json is not a trust policy") as caught:
         read_policy(data, "p.json")
     assert says in caught.value.message

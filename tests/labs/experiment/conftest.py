@@ -139,7 +139,7 @@ def won_everywhere(make_pairs):
 def write_source(tmp_path, make_document):
     """Writes a source file and gives its path and the experiment registered for its bytes."""
 
-    def write(data, name="rows.csv", **changes):
+    def write(data, name="rows.csv", /, **changes):
         data = data.encode() if isinstance(data, str) else data
         path = tmp_path / name
         path.write_bytes(data)

@@ -86,7 +86,7 @@ def test_another_file_than_the_registered_one_is_refused(write_source):
 
 
 def test_a_file_that_is_not_there_says_so(write_source, tmp_path):
-    path, experiment = write_source(GOOD)
+    _, experiment = write_source(GOOD)
     assert "there is no such file" in refusal(tmp_path / "gone.csv", experiment)
     assert "this is a folder" in refusal(tmp_path, experiment)
 

@@ -12,6 +12,7 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NoReturn, Protocol, cast
 
 from assay import __version__
@@ -190,19 +191,18 @@ def _classify(error: Exception) -> AssayError:
 
 def _tell(error: AssayError, echo: Echo, *, as_json: bool) -> int:
     code = next((exit_code for family, exit_code in EXITS.items() if isinstance(error, family)), 70)
+    answer = {
+        "kind": _family(error),
+        "code": error.code,
+        "message": error.message,
+        "details": {name: value for name, value in error.details.items() if _is_plain(value)},
+        "exit": code,
+    }
     if as_json:
-        echo.json(
-            {
-                "error": {
-                    "kind": _family(error),
-                    "code": error.code,
-                    "message": error.message,
-                    "details": {name: value for name, value in error.details.items() if _is_plain(value)},
-                    "exit": code,
-                }
-            }
-        )
-    echo.note(paint("error: ", "bad"), error.message)
+        with suppress(OSError, InvariantBroken):  # standard output takes no more, or has had its answer
+            echo.json({"error": answer})
+    with suppress(OSError):
+        echo.note(paint("error: ", "bad"), error.message)
     return code
 
 

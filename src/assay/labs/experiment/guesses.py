@@ -149,6 +149,13 @@ class _Guesser:
             self._roles[role] = best
         return self._roles[role]
 
+    def _list_names(self, role: str) -> Iterator[tuple[str, list[str]]]:
+        """The free columns of names, with their texts; numbers are names only where the column says so itself."""
+        for name in self._free():
+            column = self._columns[name]
+            if not _is_numeric(column) or _rank_name(name, role) < len(_HINTS[role]):
+                yield name, _texts(column)
+
     def _list_outcomes(self) -> Iterator[str]:
         free = self._free()
         binary = [name for name in free if _is_binary(self._columns[name])]
@@ -157,20 +164,18 @@ class _Guesser:
         yield from binary or hinted or numeric
 
     def _list_arms(self) -> Iterator[str]:
-        for name in self._free():
-            counts = Counter(_texts(self._columns[name]))
+        for name, texts in self._list_names("arm"):
+            counts = Counter(texts)
             if 2 <= len(counts) <= _MOST_ARMS and min(counts.values()) >= 2:
                 yield name
 
     def _list_units(self, arms: Sequence[str]) -> Iterator[str]:
-        for name in self._free():
-            units = _texts(self._columns[name])
+        for name, units in self._list_names("unit"):
             if units and len(set(zip(arms, units, strict=True))) == len(units) > len(set(units)):
                 yield name
 
     def _list_clusters(self, units: Sequence[str]) -> Iterator[str]:
-        for name in self._free():
-            clusters = _texts(self._columns[name])
+        for name, clusters in self._list_names("cluster"):
             lies = dict(zip(units, clusters, strict=False))
             if 2 <= len(set(clusters)) < len(lies) and all(lies[u] == c for u, c in zip(units, clusters, strict=True)):
                 yield name
