@@ -244,6 +244,15 @@ def test_the_page_replaces_an_older_one_and_leaves_no_draft(made, cli, tmp_path)
     assert list(tmp_path.iterdir()) == [page]
 
 
+def test_the_page_goes_through_a_link_and_into_a_pipe(made, cli, spawn, tmp_path):
+    page, name = tmp_path / "report.html", tmp_path / "link.html"
+    name.symlink_to(page)
+    cli("report", made.bundle, "--html", name)
+    assert name.is_symlink()
+    assert page.read_bytes() == read_member(made.bundle, "report.html")
+    assert spawn("report", made.bundle, "--html", "/dev/stdout").out.startswith("<!DOCTYPE html>")
+
+
 def test_the_terminal_report_says_that_it_was_verified_here(made, cli):
     answer = cli("report", made.bundle)
     assert answer.exit == 0

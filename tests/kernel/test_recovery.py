@@ -12,9 +12,9 @@ from assay.kernel.checkpoint import rebuild_hash
 from assay.kernel.digests import to_raw, to_text
 from assay.kernel.errors import BadSignature, BrokenChain, EvidenceInvalid, ForkDetected, MalformedDocument, SealBroken
 from assay.kernel.layout import CheckpointSpec
-from assay.kernel.recovery import in_force_at, recover
+from assay.kernel.recovery import recover
 from assay.kernel.run import open_run
-from assay.kernel.seal import open_seal
+from assay.kernel.seal import in_force_at, open_seal
 from assay.kernel.store.protocol import ForkRow
 from assay.kernel.store.sqlite import SqliteStore
 

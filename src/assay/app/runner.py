@@ -112,7 +112,7 @@ def _find_lab(document: Record, file: Path) -> Lab[Any]:
         return find_lab(name)
     except UnknownName as error:
         msg = f"{file}: {error.message}"
-        raise UnknownName(msg, path=str(file), **error.details) from error
+        raise UnknownName(msg, **{**error.details, "path": str(file)}) from error
 
 
 def _load(lab: Lab[Any], document: Record, file: Path) -> object:
@@ -120,7 +120,7 @@ def _load(lab: Lab[Any], document: Record, file: Path) -> object:
         return lab.load(document)
     except BadInput as error:
         msg = f"{file}: {error.message}"
-        raise BadInput(msg, path=str(file), **error.details) from error
+        raise BadInput(msg, **{**error.details, "path": str(file)}) from error
 
 
 def _check_place(bundle: Path) -> None:

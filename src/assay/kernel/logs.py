@@ -5,10 +5,10 @@ the canonical bytes without ``entryHash`` and ``writerSignature``; its signature
 """
 
 import binascii
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from nacl import bindings
 from nacl.exceptions import BadSignatureError
@@ -21,7 +21,21 @@ from assay.kernel.keys import PublicKey, Signer, encode_signature
 from assay.kernel.layout import LogSpec
 from assay.kernel.store.protocol import EntryRow
 
-__all__ = ["BEFORE_FIRST", "MAX_LINE_BYTES", "Block", "Fault", "Place", "follows", "freeze_body", "make_entry", "scan"]
+__all__ = [
+    "BEFORE_FIRST",
+    "MAX_LINE_BYTES",
+    "Block",
+    "Body",
+    "Fault",
+    "Place",
+    "follows",
+    "freeze_body",
+    "make_entry",
+    "scan",
+]
+
+# The members of an entry, or what gives them once the entries before it in its transaction are made.
+Body: TypeAlias = Json | Callable[[Sequence[EntryRow]], Json]
 
 # An entry is held in memory whole; what is larger is attached as a file.
 MAX_LINE_BYTES = 8 << 20

@@ -10,6 +10,7 @@ from assay.kernel.keys import PublicKey, decode_signature, verify
 from assay.kernel.layout import Layout, LogSpec
 from assay.kernel.logs import Fault, Place, scan
 from assay.kernel.rebuild import Rebuild, marks_of
+from assay.kernel.seal import in_force_at
 from assay.kernel.store.protocol import EntryRow, Store
 from assay.kernel.writer import State
 
@@ -85,11 +86,6 @@ def _read_checkpoints(
         points.append(point)
         previous = point.hash
     return points
-
-
-def in_force_at(digests: Mapping[int, str], size: int) -> str | None:
-    """The registration digest in force when the registration log had ``size`` entries (closing entries change none)."""
-    return next((digests[sequence] for sequence in sorted(digests, reverse=True) if sequence <= size), None)
 
 
 def _rebuild(store: Store, layout: Layout, spec: LogSpec, key: PublicKey, points: list[Checkpoint]) -> Rebuild:

@@ -24,6 +24,7 @@ __all__ = [
     "Sealed",
     "amendment_body",
     "differing_members",
+    "in_force_at",
     "layout_digest",
     "open_seal",
     "registration_digest",
@@ -223,6 +224,11 @@ def _check_digest(entry: Mapping[str, Json]) -> str:
         msg = f"the registration was edited after it was sealed: sealed as {stated}, the document gives {rebuilt}"
         raise SealBroken(msg)
     return rebuilt
+
+
+def in_force_at(digests: Mapping[int, str], size: int) -> str | None:
+    """The registration digest in force when the registration log had ``size`` entries (closing entries change none)."""
+    return next((digests[sequence] for sequence in sorted(digests, reverse=True) if sequence <= size), None)
 
 
 def differing_members(first: Mapping[str, Json], second: Mapping[str, Json], prefix: str = "") -> list[str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self, TypeAlias, cast
+from typing import Self, cast
 
 from assay.kernel import canonical
 from assay.kernel.canonical import Frozen, Json
@@ -22,15 +22,14 @@ from assay.kernel.clock import Clock
 from assay.kernel.errors import BadInput, InvariantBroken, RunClosed, StoreFault
 from assay.kernel.keys import Signer
 from assay.kernel.layout import Layout, LogSpec, check_path
-from assay.kernel.logs import Place, freeze_body, make_entry
+from assay.kernel.logs import Body, Place, freeze_body, make_entry
 from assay.kernel.merkle import Frontier
 from assay.kernel.notes import NoteSigner, tree_head
 from assay.kernel.paths import RESERVED, TakenPaths
 from assay.kernel.store.protocol import Batch, CheckpointRow, EntryRow, FileRow, Store
 
-__all__ = ["Body", "Cadence", "State", "Transaction", "Writer"]
+__all__ = ["Cadence", "State", "Transaction", "Writer"]
 
-Body: TypeAlias = Json | Callable[[Sequence[EntryRow]], Json]
 _BATCH_LIMIT = 4096
 _STOPPED = "the run is not open any more; open it again to add to it"
 

@@ -20,7 +20,7 @@ from assay.kernel.shape import read_list, read_object
 from assay.kernel.store.protocol import EntryRow
 from assay.verifier.claims import VERDICT
 from assay.verifier.figures import Funnel, FunnelStage, Report, Section, Table
-from assay.verifier.lab import Check, Evidence, Lab, Progress, Record, Work
+from assay.verifier.lab import Check, Evidence, Lab, OpenRun, Progress, Record, Work
 
 __all__ = ["TOY", "Toy", "ToyLab", "finish_run"]
 
@@ -151,7 +151,7 @@ class _Unwatched:
         """Nobody looks."""
 
 
-def _record(registration: Toy, batch: int, run: Run, progress: Progress) -> None:
+def _record(registration: Toy, batch: int, run: OpenRun, progress: Progress) -> None:
     done = run.size(ROWS) - 1  # the kernel's opening entry comes first
     progress.advance(done)
     indices = range(done, len(registration.values))

@@ -8,8 +8,7 @@ from assay.kernel.canonical import Json
 from assay.kernel.container import read_whole
 from assay.kernel.digests import digest
 from assay.kernel.errors import EvidenceInvalid, InvariantBroken, KeyRefused, MalformedDocument, UsageInvalid
-from assay.kernel.recovery import in_force_at
-from assay.kernel.seal import layout_digest, open_seal
+from assay.kernel.seal import in_force_at, layout_digest, open_seal
 from assay.kernel.shape import read_object
 from assay.verifier.entries import closing_mark
 from assay.verifier.examination import Examination

@@ -5,16 +5,17 @@ structural checks and derives the verdict again.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from assay.kernel.canonical import Json
 from assay.kernel.layout import Layout
-from assay.kernel.run import Run
+from assay.kernel.logs import Body
 from assay.verifier.figures import Report
 
-__all__ = ["Check", "Evidence", "Lab", "Progress", "Record", "Work"]
+__all__ = ["Appending", "Check", "Evidence", "Lab", "OpenRun", "Progress", "Record", "Work"]
 
 Record: TypeAlias = Mapping[str, Json]
 R = TypeVar("R")
@@ -33,6 +34,29 @@ class Evidence(Protocol):
         Raises:
             EvidenceInvalid: No entry attaches such a file.
         """
+        ...
+
+
+class Appending(Protocol):
+    """Entries that are being put together for one commit."""
+
+    def append(self, log: str, body: Body) -> None:
+        """Adds an entry to one log: its own members, or what gives them from the entries before it."""
+        ...
+
+
+class OpenRun(Protocol):
+    """A run that a lab writes evidence into; :class:`assay.kernel.run.Run` is one.
+
+    The verifier must not need what writing needs, so it knows a run by this much only.
+    """
+
+    def size(self, log: str) -> int:
+        """The number of committed entries of a log."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[Appending]:
+        """Entries of several logs that are committed together when the block is left, or not at all."""
         ...
 
 
@@ -56,7 +80,7 @@ class Work:
 
     label: str
     units: int
-    run: Callable[[Run, Progress], None]
+    run: Callable[[OpenRun, Progress], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

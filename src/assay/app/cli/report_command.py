@@ -71,7 +71,7 @@ def _write_page(arguments: argparse.Namespace, result: Verification, report: obj
     context = page.PageContext(registration=str(result.facts["registration"]), run=run_id(manifest.signers), lab=lab)
     data = page.render_page(report, context)
     try:
-        _put(arguments.html.resolve(), data)
+        _put(arguments.html, data)
     except OSError as error:
         msg = f"cannot write {arguments.html}: {error.strerror}; nothing of it was kept"
         raise BadInput(msg, path=str(arguments.html)) from error
@@ -82,10 +82,11 @@ def _put(path: Path, data: bytes) -> None:
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return
-    draft = path.with_name(f".{path.name}.partial")
+    target = path.resolve()  # a link stays one
+    draft = target.with_name(f".{target.name}.partial")
     try:
         draft.write_bytes(data)
-        draft.replace(path)
+        draft.replace(target)
     except OSError:
         draft.unlink(missing_ok=True)
         raise

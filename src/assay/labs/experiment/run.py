@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.kernel.run import Run
 from assay.labs.experiment.data import read_rows
 from assay.labs.experiment.logs import ROWS, source_body
 from assay.labs.experiment.registration import Experiment
 from assay.labs.experiment.rows import Row
-from assay.verifier.lab import Progress, Work
+from assay.verifier.lab import OpenRun, Progress, Work
 
 __all__ = ["prepare"]
 
@@ -31,7 +30,7 @@ def prepare(experiment: Experiment, folder: Path) -> Work:
     )
 
 
-def _record(experiment: Experiment, rows: Sequence[Row], run: Run, progress: Progress) -> None:
+def _record(experiment: Experiment, rows: Sequence[Row], run: OpenRun, progress: Progress) -> None:
     if run.size(ROWS) < _BEFORE_ROWS:
         with run.transaction() as transaction:
             transaction.append(ROWS, source_body(experiment.data.sha256, len(rows)))
