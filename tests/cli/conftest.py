@@ -18,7 +18,7 @@ ENTRY = "from assay.app.cli.main import entry; entry()"
 # A process that gives up root's right to read everything, once it has read its own code.
 NOBODY = """
 import os
-import assay.app.cli.verify_command, assay.app.cli.terminal, assay.app.runner, assay.labs.experiment.lab
+import {modules}
 "".encode("utf-8-sig")
 os.setgroups([])
 os.setgid(65534)
@@ -257,7 +257,9 @@ def unprivileged(spawn):
 
     def run(folder, *words):
         folder.chmod(0o755)  # the folders above it stay closed to others: every name is relative
-        before = NOBODY if os.geteuid() == 0 else ""
+        modules = [f"assay.app.cli.{words[0]}_command"]
+        modules += ["assay.app.cli.terminal", "assay.app.runner", "assay.labs.experiment.lab"] * (words[0] == "run")
+        before = NOBODY.format(modules=", ".join(modules)) if os.geteuid() == 0 else ""
         return spawn(*words, before=before, cwd=folder)
 
     return run

@@ -162,7 +162,7 @@ def _fill(store: Store, container: Mapping[str, Span], manifest: Manifest) -> No
         store.commit(batch)
     points = sorted(path for path in manifest.files if path.startswith("checkpoints/"))
     notes = {
-        spec.name: _whole(container, note_path(spec.name)).decode("utf-8", "replace")
+        spec.name: _read_note(container, note_path(spec.name))
         for spec in manifest.layout.logs
         if note_path(spec.name) in manifest.files
     }
@@ -177,6 +177,14 @@ def _fill(store: Store, container: Mapping[str, Span], manifest: Manifest) -> No
         if path not in own and not path.startswith(("checkpoints/", "proofs/", "notes/")):
             batch.files.append(FileRow(path, _whole(container, path)))
     store.commit(batch)
+
+
+def _read_note(container: Mapping[str, Span], path: str) -> str:
+    try:
+        return _whole(container, path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        msg = f"{path} is not UTF-8 text"
+        raise MalformedDocument(msg, reason="not-utf8", path=path) from error
 
 
 def _digests(store: Store, manifest: Manifest) -> Mapping[int, str]:
