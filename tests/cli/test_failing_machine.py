@@ -91,6 +91,15 @@ def test_a_bundle_that_nobody_may_read_is_not_called_invalid(zipped, unprivilege
         assert answer.json["error"]["message"] == "cannot read bundle.zip: permission denied"
 
 
+def test_a_file_of_a_bundle_that_nobody_may_read_leaves_it_undecided(bundle, unprivileged):
+    log = bundle / "logs" / "rows.jsonl"
+    log.chmod(0)
+    answer = unprivileged(bundle.parent, "verify", bundle.name, "--json")
+    assert answer.exit == 3
+    assert answer.json["error"]["code"] == "missing-material"
+    assert "rows.jsonl" in answer.json["error"]["message"]
+
+
 def test_a_policy_that_nobody_may_read(zipped, unprivileged):
     policy = zipped.parent / "trust.json"
     policy.write_text("{}")

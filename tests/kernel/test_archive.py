@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.kernel.archive import Member, Span, read_archive, read_span, write_archive
-from assay.kernel.errors import BadInput, MalformedDocument
+from assay.kernel.errors import BadInput, MalformedDocument, MissingMaterial
 
 FILES = {"manifest.json": b"{}\n", "logs/rows.jsonl": b"one\ntwo\n", "empty": b"", "a/b/c.bin": bytes(range(256))}
 NAMES = st.from_regex(r"[a-z][a-z0-9]{0,5}(/[a-z0-9]{1,5}){0,3}", fullmatch=True)
@@ -277,17 +277,17 @@ class TestOtherTools:
 
 class TestFiles:
     def test_a_file_that_cannot_be_read(self, tmp_path):
-        with pytest.raises(BadInput, match="cannot read"):
+        with pytest.raises(MissingMaterial, match="cannot read"):
             read_archive(tmp_path / "absent.zip")
-        with pytest.raises(BadInput, match="cannot read"):
+        with pytest.raises(MissingMaterial, match="cannot read"):
             read_archive(tmp_path)
-        with pytest.raises(BadInput, match="cannot read"):
+        with pytest.raises(MissingMaterial, match="cannot read"):
             list(read_span(Span(tmp_path / "absent", 0, 1)))
 
     def test_a_file_that_becomes_shorter(self, tmp_path):
         path = tmp_path / "x"
         path.write_bytes(b"123")
-        with pytest.raises(BadInput, match="shorter"):
+        with pytest.raises(MissingMaterial, match="shorter"):
             list(read_span(Span(path, 0, 4)))
         assert list(read_span(Span(path, 1, 2))) == [b"23"]
         assert list(read_span(Span(path, 3, 0))) == []

@@ -180,7 +180,7 @@ class TestWholeOrNotAtAll:
         [
             (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), StoreFault, "No space left.*nothing of it was kept"),
             (StoreFault("the store went away"), StoreFault, "went away"),
-            (KeyboardInterrupt(), KeyboardInterrupt, ""),
+            (KeyboardInterrupt(), KeyboardInterrupt, None),
         ],
         ids=["disk full", "store", "interrupt"],
     )

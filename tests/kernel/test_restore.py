@@ -70,12 +70,8 @@ class TestRestoring:
             for name in ("again", "again.zip"):
                 export_bundle(store, manifest.layout, lab="toy", signers=manifest.signers, to=tmp_path / name)
         assert (tmp_path / "again.zip").read_bytes() == (written / "bundle.zip").read_bytes()
-        assert sorted(path.name for path in tmp_path.iterdir()) == [
-            "again",
-            "again.zip",
-            "evidence.db",
-            "evidence.db.lock",
-        ]
+        left = {path.name for path in tmp_path.iterdir()}
+        assert left == {"again", "again.zip", "evidence.db", "evidence.db.lock"}
 
     def test_a_restored_run_opens_as_the_run_it_was(self, written, tmp_path, plan):
         restore_bundle(open_container(written / "bundle"), tmp_path / "evidence.db")
@@ -158,9 +154,7 @@ class TestSpoiltBundles:
     def test_a_log_that_does_not_verify(self, bundle, log, spoil):
         path = bundle / log
         data = path.read_bytes()
-        if spoil(data) == data:
-            pytest.skip(f"{log} holds nothing to spoil in this way")
-        path.write_bytes(spoil(data))
+        path.write_bytes(spoil(data) if spoil(data) != data else data.replace(b'"limit":3', b'"limit":4'))
         relist(bundle)
         self.refuse(bundle)
 
@@ -189,8 +183,7 @@ class TestSpoiltBundles:
     def test_a_note_that_is_no_text(self, bundle):
         (bundle / "notes" / "rows.note").write_bytes(b"\xff\xfe")
         relist(bundle)
-        with pytest.raises(EvidenceInvalid):
-            restore_bundle(open_container(bundle), bundle.parent / "evidence.db")
+        assert "rows.note" in self.refuse(bundle, MalformedDocument).message
 
 
 class TestComparing:

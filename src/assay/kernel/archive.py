@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from assay.kernel.errors import BadInput, MalformedDocument
+from assay.kernel.errors import BadInput, MalformedDocument, MissingMaterial
 from assay.kernel.layout import check_path
 
 __all__ = ["Member", "Span", "read_archive", "read_span", "write_archive"]
@@ -102,14 +102,14 @@ def read_archive(path: Path) -> dict[str, Span]:
 
     Raises:
         MalformedDocument: It is not the one zip form of a bundle.
-        BadInput: The file cannot be read.
+        MissingMaterial: The file cannot be read.
     """
     try:
         with path.open("rb") as file:
             return _read_archive(path, file)
     except OSError as error:
         msg = f"cannot read {path}: {error.strerror}"
-        raise BadInput(msg, path=str(path)) from error
+        raise MissingMaterial(msg, path=str(path)) from error
 
 
 def _read_archive(path: Path, file: BinaryIO) -> dict[str, Span]:
@@ -177,7 +177,7 @@ def read_span(span: Span) -> Iterator[bytes]:
     """The bytes of a span in chunks of at most one MiB.
 
     Raises:
-        BadInput: The file cannot be read, or has become shorter.
+        MissingMaterial: The file cannot be read, or has become shorter.
     """
     try:
         with span.file.open("rb") as file:
@@ -187,12 +187,12 @@ def read_span(span: Span) -> Iterator[bytes]:
                 chunk = file.read(min(_CHUNK, left))
                 if not chunk:
                     msg = f"{span.file} became shorter while it was read"
-                    raise BadInput(msg, path=str(span.file))
+                    raise MissingMaterial(msg, path=str(span.file))
                 left -= len(chunk)
                 yield chunk
     except OSError as error:
         msg = f"cannot read {span.file}: {error.strerror}"
-        raise BadInput(msg, path=str(span.file)) from error
+        raise MissingMaterial(msg, path=str(span.file)) from error
 
 
 def _crc(span: Span) -> int:

@@ -71,7 +71,7 @@ def read_whole(span: Span, limit: int = 1 << 26) -> bytes:
 
     Raises:
         MalformedDocument: It is larger than ``limit`` bytes.
-        BadInput: It cannot be read.
+        MissingMaterial: It cannot be read.
     """
     if span.size > limit:
         msg = f"{span.file.name} has {span.size} bytes, more than the {limit} such a file may have"

@@ -225,6 +225,8 @@ def open_run(folder: Path, plan: Plan) -> Run:
 
 
 def _start(keys: Path, plan: Plan, store: Store) -> Run:
+    for draft in keys.glob(".*.key.*"):  # left by a start that was killed while it wrote a key
+        draft.unlink()
     signers = {role: _own_key(keys, plan, role, domain) for role, domain in roles_of(plan.layout).items()}
     body = seal_body(plan.lab, plan.layout, plan.document, [signer.public for signer in signers.values()])
     registration, *others = (spec.name for spec in plan.layout.logs)
@@ -248,8 +250,8 @@ def _resume(keys: Path, plan: Plan, store: Store) -> Run:
     if (sealed.lab, sealed.registration) != (plan.lab, registration_digest(dict(plan.document))):
         names = ", ".join(differing_members(sealed.document, plan.document)) or "lab"
         msg = (
-            f"this folder holds a run of another registration: it was sealed as {sealed.registration}, and the file "
-            f"now differs in {names}; restore the file, or choose another folder for what is now another registration"
+            f"{keys.parent} holds the run of another registration: it was sealed as {sealed.registration}, and the "
+            f"file now differs in {names}; restore the file, or choose another folder for what is now another registration"
         )
         raise Refused(msg, differs=names)
     if sealed.layout != layout_digest(plan.layout):

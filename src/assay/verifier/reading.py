@@ -41,7 +41,7 @@ def read_file(span: Span, *, plan: bool) -> FileReading:
     """Hashes a file and, for a log, plans its blocks of about a MiB without keeping its bytes.
 
     Raises:
-        BadInput: The file cannot be read.
+        MissingMaterial: The file cannot be read.
     """
     reading, digest = FileReading(), sha256()
     start, first_line = 0, 1
