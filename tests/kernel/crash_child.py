@@ -7,6 +7,7 @@ starts cost one import. An attempt says ``begin PID``, then what it does, then `
 import json
 import os
 import signal
+import sqlite3
 import sys
 import threading
 import traceback
@@ -23,6 +24,7 @@ PLAN = Plan(
     document={"lab": "toy", "limit": 3},
     cadence=Cadence(entries=5),
 )
+CONNECT = sqlite3.connect
 STEPS = ("os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "shutil.rmtree")
 
 
@@ -42,10 +44,13 @@ class Steps:
         self.taken = 0
 
     def watch(self, event, arguments):
-        if event == "sqlite3.connect/handle":
-            arguments[0].set_trace_callback(self.take)
-        elif event in STEPS or (event == "open" and str(arguments[0]).startswith(self._folder)):
+        if event in STEPS or (event == "open" and str(arguments[0]).startswith(self._folder)):
             self.take(event)
+
+    def connect(self, *arguments, **named):
+        connection = CONNECT(*arguments, **named)
+        connection.set_trace_callback(self.take)
+        return connection
 
     def take(self, _):
         self.taken += 1
@@ -68,6 +73,7 @@ def attempt(folder, *, rows, clients=1, attach=False, close=False, export="", st
     counted = Steps(str(folder), steps)
     if steps is not None:
         sys.addaudithook(counted.watch)
+        sqlite3.connect = counted.connect
     say("open")
     with open_run(folder, PLAN) as run:
         say("opened")
@@ -95,7 +101,10 @@ def attempt(folder, *, rows, clients=1, attach=False, close=False, export="", st
 
 def main():
     say("ready")
+    pid = 0
     while line := sys.stdin.readline():
+        if pid:
+            os.waitpid(pid, 0)
         pid = os.fork()
         if pid == 0:
             say("begin", os.getpid())
@@ -105,7 +114,9 @@ def main():
                 traceback.print_exc()
                 os._exit(1)
             os._exit(0)
-        say("end", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        # Its number stays its own until the next attempt, so that the parent never kills a stranger.
+        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        say("end", ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status)
 
 
 if __name__ == "__main__":

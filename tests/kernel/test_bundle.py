@@ -151,6 +151,31 @@ class TestSoundness:
         export(run, tmp_path / "later.zip")
         assert read_manifest(contents(tmp_path / "later.zip")[MANIFEST]) != manifest
 
+    def test_a_transaction_is_never_cut_in_half(self, run, tmp_path):
+        """One is committed just after the first log was counted, and again before the second."""
+        counted = []
+
+        class Counting(Wrapped):
+            def size(self, log):
+                size = self._store.size(log)
+                counted.append(log)
+                if log == "rows" and counted.count("rows") <= 2:
+                    write(run, 200)
+                    run.attach(f"late/{len(counted)}", b"late")
+                return size
+
+        export(run, tmp_path / "folder", Counting(run.store, lambda log, times: None))
+        kinds = {
+            log: [
+                json.loads(line)["kind"]
+                for line in (tmp_path / "folder" / "logs" / f"{log}.jsonl").read_bytes().splitlines()
+            ]
+            for log in ("rows", "decisions")
+        }
+        assert kinds["rows"].count("row") == kinds["decisions"].count("judged")
+        report = verify_bundle(tmp_path / "folder", INTEGRITY)
+        assert (report.outcome, failures(report)) == (Outcome.INCOMPLETE, {})
+
 
 class TestWholeOrNotAtAll:
     def test_a_folder_that_is_there_is_refused(self, run, tmp_path):

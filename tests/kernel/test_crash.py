@@ -2,10 +2,12 @@
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -87,9 +89,7 @@ def child():
 @pytest.fixture(scope="module")
 def toy_plan():
     """The plan of the child's runs."""
-    scope = {"__name__": "crash_child"}
-    exec(compile(CHILD.read_text(encoding="utf-8"), str(CHILD), "exec"), scope)
-    return scope["PLAN"]
+    return runpy.run_path(str(CHILD))["PLAN"]
 
 
 def failures(report):
@@ -106,7 +106,9 @@ def check_survival(folder, plan, attempts):
     with open_run(folder, plan) as run:
         for attempt in attempts:
             for (log, sequence), digest in attempt.acknowledged.items():
-                assert next(run.store.entries(log, sequence)).hash == digest
+                row = next(run.store.entries(log, sequence), None)
+                assert row is not None
+                assert row.hash == digest
             for path in attempt.attached:
                 assert run.evidence.file(path) == path.encode()
         # Both entries of a transaction are there or neither is.
@@ -150,26 +152,61 @@ def test_killed_before_every_step(child, toy_plan, tmp_path, export):
         check_survival(folder, toy_plan, [attempt])
 
 
+def plan_kill(draw, turn):
+    """What to ask of an attempt, and when to kill it: at its start, in an export, or between commits."""
+    export = f"bundle-{turn}" + (".zip" if turn % 2 else "")
+    asked = {"rows": 40, "clients": 1 + draw.below(4), "attach": True, "export": export}
+    if turn < 2:  # while keys are made, the store is set up, or the run is taken up again
+        return {**asked, "after": ("open", 1), "pause_s": draw.below(30_000) / 1e6}
+    if turn < 4:  # while a bundle is written
+        return {**asked, "rows": 1, "after": ("export", 1), "pause_s": draw.below(15_000) / 1e6}
+    return {**asked, "after": ("ack", 1 + draw.below(60)), "pause_s": draw.below(4_000) / 1e6}
+
+
 def test_killed_at_any_moment(child, toy_plan, tmp_path):
     draw = Stream(20261201, "kills")
-    kills = 0
-    for number in range(16):
+    killed_after = Counter()
+    for number in range(40):
         folder, attempts = tmp_path / str(number), []
         for turn in range(7):
-            export = f"bundle-{turn}" + (".zip" if turn % 2 else "")
-            asked = {"rows": 40, "clients": 1 + draw.below(4), "attach": True, "export": export}
-            if turn < 2:  # while keys are made, the store is set up, or the run is taken up again
-                after, pause_s = ("open", 1), draw.below(30_000) / 1e6
-            elif turn < 4:  # while a bundle is written
-                asked["rows"] = 1
-                after, pause_s = ("export", 1), draw.below(15_000) / 1e6
-            else:  # in the middle of commits and checkpoints
-                after, pause_s = ("ack", 1 + draw.below(60)), draw.below(4_000) / 1e6
-            attempt = child.run(folder, after=after, pause_s=pause_s, **asked)
+            asked = plan_kill(draw, turn)
+            attempt = child.run(folder, **asked)
             assert attempt.status in {0, -signal.SIGKILL}
-            kills += attempt.status != 0
+            killed_after[attempt.said[-2]] += attempt.status != 0
             attempts.append(attempt)
-            if (folder / export).exists():
-                check_bundle(folder / export, {Outcome.INCOMPLETE})
+            if (folder / asked["export"]).exists():
+                check_bundle(folder / asked["export"], {Outcome.INCOMPLETE})
         check_survival(folder, toy_plan, attempts)
-    assert kills >= 100
+        if killed_after.total() >= 100:
+            break
+    assert killed_after.total() >= 100
+    assert min(killed_after[word] for word in ("open", "ack", "export")) >= 5, killed_after
+
+
+class TestTheCheckItself:
+    """A check that cannot fail would find every crash survived."""
+
+    def test_an_entry_that_is_lost(self, child, toy_plan, tmp_path):
+        attempt = child.run(tmp_path / "run", rows=2)
+        attempt.acknowledged["rows", 9] = bytes(32)
+        with pytest.raises(AssertionError):
+            check_survival(tmp_path / "run", toy_plan, [attempt])
+
+    def test_an_entry_that_became_another(self, child, toy_plan, tmp_path):
+        attempt = child.run(tmp_path / "run", rows=2)
+        attempt.acknowledged["rows", 2] = bytes(32)
+        with pytest.raises(AssertionError):
+            check_survival(tmp_path / "run", toy_plan, [attempt])
+
+    def test_half_a_transaction(self, child, toy_plan, tmp_path):
+        attempt = child.run(tmp_path / "run", rows=2)
+        with open_run(tmp_path / "run", toy_plan) as run, run.transaction() as transaction:
+            transaction.append("rows", {"kind": "row"})
+        with pytest.raises(AssertionError):
+            check_survival(tmp_path / "run", toy_plan, [attempt])
+
+    def test_half_a_bundle(self, child, toy_plan, tmp_path):
+        child.run(tmp_path / "run", rows=2, close=True, export="bundle")
+        (tmp_path / "run" / "bundle" / "notes" / "rows.note").unlink()
+        with pytest.raises(AssertionError):
+            check_bundle(tmp_path / "run" / "bundle", {Outcome.CONSISTENT})

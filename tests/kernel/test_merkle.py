@@ -433,14 +433,24 @@ class TestEdges:
             growing.extend(bytes(65))
         assert (growing.size, growing.root()) == (1, bytes(32))
 
-    def test_what_is_extended_before_a_bad_leaf_stays(self):
+    def test_a_bad_leaf_leaves_the_frontier_as_it_was(self):
         frontier = Frontier(RFC6962)
+        frontier.append(sha256(b"a").digest())
+        before = frontier.root()
         with pytest.raises(UsageInvalid):
             frontier.extend([bytes(32), bytes(31)])
-        assert frontier.size == 1
+        assert (frontier.size, frontier.root()) == (1, before)
 
 
 class TestSchemes:
+    @pytest.mark.parametrize("scheme", [RFC6962, domain_separated("leaf", "node")])
+    def test_leaves_in_one_piece_are_the_leaves_one_by_one(self, scheme):
+        entries = [sha256(bytes([number])).digest() for number in range(5)]
+        one_by_one = [scheme.leaf(sequence, entry) for sequence, entry in enumerate(entries, start=7)]
+        assert scheme.leaves(7, b"".join(entries)) == one_by_one
+        with pytest.raises(UsageInvalid):
+            scheme.leaves(7, bytes(33))
+
     def test_leaf_and_node_formulas(self):
         scheme, entry, other = domain_separated("leaf", "node"), sha256(b"a").digest(), sha256(b"b").digest()
         assert scheme.leaf(258, entry) == sha256(b"leaf\x00" + bytes([0, 0, 0, 0, 0, 0, 1, 2]) + entry).digest()

@@ -1,7 +1,6 @@
 """Sound bundles of the toy lab with all of their keys, for tests that then do something to them."""
 
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -13,23 +12,12 @@ from assay.kernel.roles import roles_of
 from assay.kernel.run import Plan, open_run
 from assay.kernel.writer import Cadence
 from assay.testing.clock import SteppingClock
+from assay.testing.entropy import drawn_entropy
 from assay.testing.labs import TOY, ToyLab, finish_run
 from assay.testing.tampering import Forgery, fresh_keys, open_forgery
 from assay.verifier.verify import Question, verify_bundle
 
 AMENDED = {"why": "a value was left out", "seen": "no row"}
-
-
-def entropy(label):
-    """Bytes for keys that are the same in every run of the tests."""
-    count = 0
-
-    def draw(size):
-        nonlocal count
-        count += 1
-        return sha256(f"{label}/{count}".encode()).digest()[:size]
-
-    return draw
 
 
 @dataclass(frozen=True)
@@ -60,7 +48,7 @@ def make_bundle(folder, values=(3, 12, 5), *, cadence=4, amendments=0, close=Tru
         document=document,
         cadence=Cadence(entries=cadence),
         clock=SteppingClock(),
-        entropy=entropy("run"),
+        entropy=drawn_entropy(1, "run"),
     )
     to = folder / "bundle"
     with open_run(folder / "run", plan) as run:
@@ -95,7 +83,7 @@ def small(tmp_path_factory):
     """The smallest closed run with two checkpoints: two logs, one attached file, no lab that knows it."""
     folder = tmp_path_factory.mktemp("small")
     layout = default_layout("mini", ("events",))
-    plan = Plan(lab="mini", layout=layout, document={"a": 1}, clock=SteppingClock(), entropy=entropy("small"))
+    plan = Plan(lab="mini", layout=layout, document={"a": 1}, clock=SteppingClock(), entropy=drawn_entropy(1, "small"))
     with open_run(folder / "run", plan) as run:
         run.attach("a.txt", b"Ab\n")
         run.close()
@@ -107,7 +95,7 @@ def small(tmp_path_factory):
 @pytest.fixture(scope="session")
 def strangers():
     """A key for every role, none of them the run's."""
-    return fresh_keys(TOY.layout, entropy("stranger"))
+    return fresh_keys(TOY.layout, drawn_entropy(1, "stranger"))
 
 
 @pytest.fixture

@@ -123,8 +123,7 @@ def _measure(path: str, chunks: Chunks) -> Measured:
 def _contents(store: Store, layout: Layout) -> Iterator[tuple[str, Chunks]]:
     rows = list(store.checkpoints())
     points = [read_checkpoint(layout, row.line, f"checkpoint {row.sequence}") for row in rows]
-    # Each member is read twice, to measure and to write: what a running run adds in between stays out.
-    sizes = {spec.name: store.size(spec.name) for spec in layout.logs}
+    sizes, paths = _settle(store, layout)
     for spec in layout.logs:
         yield spec.file, lambda spec=spec: _lines(store, spec, sizes[spec.name])
     for row in rows:
@@ -134,8 +133,17 @@ def _contents(store: Store, layout: Layout) -> Iterator[tuple[str, Chunks]]:
             yield path, _fixed(canonical.dumps(document) + b"\n")
     if rows:
         yield from _notes(rows[-1])
-    for path in store.paths():
+    for path in paths:
         yield path, lambda path=path: (store.file(path) or b"",)
+
+
+def _settle(store: Store, layout: Layout) -> tuple[dict[str, int], list[str]]:
+    # A run may go on while it is exported. Everything only grows, so what reads the same twice stood still in between:
+    # no transaction is cut in half, and what comes later stays out of both readings of a member.
+    before = None
+    while (now := ({spec.name: store.size(spec.name) for spec in layout.logs}, list(store.paths()))) != before:
+        before = now
+    return now
 
 
 def _lines(store: Store, spec: LogSpec, size: int) -> Iterator[bytes]:

@@ -39,6 +39,7 @@ __all__ = [
     "loads",
     "loads_canonical",
     "read_canonical",
+    "read_plain_object",
 ]
 
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
@@ -239,6 +240,9 @@ def read_canonical(data: bytes) -> Frozen:
     Raises:
         MalformedDocument: As :func:`loads_canonical`.
     """
+    value = read_plain_object(data)
+    if value is not None:
+        return Frozen(value, plain=True)
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -253,6 +257,20 @@ def read_canonical(data: bytes) -> Frozen:
         offset = next((at for at, (wanted, found) in pairs if wanted != found), min(len(expected), len(data)))
         _refuse("not-canonical", f"not canonical (RFC 8785): differs from byte {offset} on", offset=offset)
     return Frozen(value, plain=False)
+
+
+def read_plain_object(data: bytes) -> dict[str, Json] | None:
+    """The object that canonical bytes hold if it is plain, else None, which says nothing.
+
+    For the hottest loop there is: what :func:`read_canonical` gives for the same bytes, without the reasons.
+    """
+    try:
+        value: Exact = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+    if type(value) is not dict or not _is_plain(value, MAX_DEPTH) or _dump_vouched(value, value) != data:
+        return None
+    return cast(dict[str, Json], value)
 
 
 def _decode(data: bytes | str) -> str:

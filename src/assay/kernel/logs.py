@@ -143,9 +143,13 @@ def scan(
     block = Block()
     prefix = domain_prefix(spec.domain)
     for number, line in enumerate(lines, start=first_line):
-        entry, plain = _read(line, number, block)
-        if pick and any(mark in line for mark in pick):
-            block.picked.append((number, line))
+        entry, plain = canonical.read_plain_object(line), True
+        if entry is None:
+            entry, plain = _read(line, number, block)
+        for mark in pick:
+            if mark in line:
+                block.picked.append((number, line))
+                break
         sequence, link, digest_text = entry.get("sequence"), entry.get(spec.link), entry.get("entryHash")
         before, before_hash = block.last
         if not block.lines:
@@ -210,7 +214,7 @@ def _check_entry(
     # What is not plain is written by the rule for reading: a line may hold what no writer of ours would write.
     unsigned = canonical.dumps_frozen(entry, plain=True) if plain else canonical.dumps(entry)
     digest = sha256(prefix + unsigned).digest()
-    rebuilt = to_text(digest)
+    rebuilt = "sha256:" + digest.hex()
     if stated != rebuilt:
         faults.append(Fault("hash", number, f"expected entryHash {rebuilt}, got {stated!r:.120}"))
         digest = _stated_digest(stated)

@@ -69,6 +69,23 @@ class TreeScheme:
             raise UsageInvalid(msg) from error
         return sha256(self.leaf_prefix + counted + entry_hash).digest()
 
+    def leaves(self, first: int, entry_hashes: bytes) -> list[bytes]:
+        """The leaf hashes of consecutive entries, as :meth:`leaf` gives them one by one.
+
+        Args:
+            first: The sequence of the first entry.
+            entry_hashes: The entries' hashes, 32 bytes each, in one piece.
+
+        Raises:
+            UsageInvalid: As :meth:`leaf`.
+        """
+        starts = range(0, len(entry_hashes), HASH_BYTES)
+        if self.name != "rfc6962" or len(entry_hashes) % HASH_BYTES:
+            pieces = (entry_hashes[start : start + HASH_BYTES] for start in starts)
+            return [self.leaf(sequence, piece) for sequence, piece in enumerate(pieces, start=first)]
+        prefix = self.leaf_prefix
+        return [sha256(prefix + entry_hashes[start : start + HASH_BYTES]).digest() for start in starts]
+
     def node(self, left: bytes, right: bytes) -> bytes:
         """The hash of the node above two subtrees (32 bytes each)."""
         return sha256(self.node_prefix + left + right).digest()
@@ -160,14 +177,27 @@ class Frontier:
         self._size += 1
 
     def extend(self, leaf_hashes: bytes | Iterable[bytes]) -> None:
-        """Adds leaves in order, given one by one or as the plain concatenation of their hashes.
+        """Adds leaves in order, given one by one or as the plain concatenation of their hashes; they are held at once.
 
         Raises:
-            UsageInvalid: A leaf hash that is not 32 bytes; the leaves before it stay added (none of a concatenation).
+            UsageInvalid: A leaf hash that is not 32 bytes; the frontier is unchanged.
         """
-        append = self.append
-        for leaf_hash in _each_hash(leaf_hashes):
-            append(leaf_hash)
+        nodes = list(_each_hash(leaf_hashes))
+        wrong = next((leaf_hash for leaf_hash in nodes if len(leaf_hash) != HASH_BYTES), None)
+        if wrong is not None:
+            raise _not_a_hash(wrong, "a leaf hash")
+        prefix, peaks, carry, edge = self._prefix, self._peaks, self._size, list[bytes]()
+        self._size += len(nodes)
+        # Level by level: what is left over at a level is its new peak, and pairs go up.
+        while nodes:
+            if carry & 1:
+                nodes.insert(0, peaks.pop())
+            if len(nodes) & 1:
+                edge.append(nodes.pop())
+            pairs = range(0, len(nodes), 2)
+            nodes = [sha256(prefix + nodes[start] + nodes[start + 1]).digest() for start in pairs]
+            carry >>= 1
+        peaks.extend(reversed(edge))
 
     def root(self) -> bytes:
         """The root over all leaves so far (32 bytes)."""

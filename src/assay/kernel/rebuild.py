@@ -7,7 +7,7 @@ from assay.kernel.checkpoint import Checkpoint
 from assay.kernel.digests import to_text
 from assay.kernel.layout import LogSpec
 from assay.kernel.logs import BEFORE_FIRST, Block, Fault, Place, follows
-from assay.kernel.merkle import Frontier, TreeScheme
+from assay.kernel.merkle import HASH_BYTES, Frontier, TreeScheme
 
 __all__ = ["Mark", "Rebuild", "marks_of"]
 
@@ -56,18 +56,14 @@ class Rebuild:
         if block.lines:
             faults.extend(follows(block.first, self._before, self.place.sequence + 1))
             self._before = block.last
-        size, leaf, append, hashes = self.place.sequence, self._tree.leaf, self.frontier.append, block.hashes
-        next_mark = self._marks[-1].size if self._marks else -1
-        last = self.place.hash
-        for start in range(0, len(hashes), 32):
-            last = bytes(hashes[start : start + 32])
-            size += 1
-            append(leaf(size, last))
-            if size == next_mark:
-                self.place = Place(size, last)
-                faults.extend(self._meet_marks())
-                next_mark = self._marks[-1].size if self._marks else -1
-        self.place = Place(size, last)
+        hashes = bytes(block.hashes)
+        while hashes:
+            # As far as the next checkpoint, or to the end of the block.
+            count = self._marks[-1].size - self.place.sequence if self._marks else len(hashes)
+            piece, hashes = hashes[: count * HASH_BYTES], hashes[count * HASH_BYTES :]
+            self.frontier.extend(self._tree.leaves(self.place.sequence + 1, piece))
+            self.place = Place(self.place.sequence + len(piece) // HASH_BYTES, piece[-HASH_BYTES:])
+            faults.extend(self._meet_marks())
         return faults
 
     def finish(self) -> list[Fault]:

@@ -251,7 +251,7 @@ def _resume(keys: Path, plan: Plan, store: Store) -> Run:
         names = ", ".join(differing_members(sealed.document, plan.document)) or "lab"
         msg = (
             f"{keys.parent} holds the run of another registration: it was sealed as {sealed.registration}, and the "
-            f"file now differs in {names}; restore the file, or choose another folder for what is now another registration"
+            f"file now differs in {names}; restore the file, or choose another folder for what is another registration"
         )
         raise Refused(msg, differs=names)
     if sealed.layout != layout_digest(plan.layout):

@@ -206,11 +206,25 @@ def _check_refused(lab: Lab[R], registration: R, evidence: Evidence, what: str) 
 def _check_hostile_evidence(lab: Lab[R], registration: R, evidence: MemoryEvidence) -> None:
     for log, entries in evidence.logs.items():
         _is_refused(lab, registration, evidence.with_log(log, []), f"nothing in {log}")
-        for number, entry in enumerate(entries):
-            rest = [*entries[:number], *entries[number + 1 :]]
-            _is_refused(lab, registration, evidence.with_log(log, rest), f"{log} entry {number + 1} gone")
-            for name in entry:
-                for junk in _JUNK:
-                    other = [*entries[:number], {**entry, name: junk}, *entries[number + 1 :]]
-                    what = f"{name} of {log} entry {number + 1} as {junk!r}"
-                    _is_refused(lab, registration, evidence.with_log(log, other), what)
+        for number in _telling(entries):
+            before, entry, after = entries[:number], entries[number], entries[number + 1 :]
+            for what, variant in _variants(entry):
+                other = evidence.with_log(log, [*before, *variant, *after])
+                _is_refused(lab, registration, other, f"{what} in {log} entry {number + 1}")
+
+
+def _telling(entries: Sequence[Record]) -> list[int]:
+    # The first and the last entry of each kind stand for those between them.
+    kinds = [str(entry.get("kind")) for entry in entries]
+    first = {kind: number for number, kind in reversed([*enumerate(kinds)])}
+    last = {kind: number for number, kind in enumerate(kinds)}
+    return sorted({*first.values(), *last.values()})
+
+
+def _variants(entry: Record) -> Iterator[tuple[str, Sequence[Record]]]:
+    yield "nothing", ()
+    yield "everything twice", (entry, entry)
+    for name in entry:
+        yield f"no {name}", ({other: value for other, value in entry.items() if other != name},)
+        for junk in _JUNK:
+            yield f"{name} as {junk!r}", ({**entry, name: junk},)

@@ -51,15 +51,19 @@ def open_forgery(path: Path) -> "Forgery":
     Raises:
         AssayError: It is not laid out as a bundle.
     """
-    data = {name: read_whole(span) for name, span in open_container(path).items()}
-    layout = read_manifest(data[MANIFEST]).layout
-    manifest = _members(data.pop(MANIFEST))
+    container = open_container(path)
+    bare = read_manifest(read_whole(container[MANIFEST]))
+    data = {name: read_whole(container[name]) for name in (MANIFEST, *bare.files)}
+    layout, manifest = bare.layout, _members(data.pop(MANIFEST))
     logs = {spec.name: [_members(line) for line in data.pop(spec.file).splitlines()] for spec in layout.logs}
-    points = sorted(name for name in data if name.startswith("checkpoints/"))
-    checkpoints = {number: _members(data.pop(name)) for number, name in enumerate(points)}
-    proofs = {name: _members(data.pop(name)) for name in sorted(data) if name.startswith("proofs/")}
-    notes = {name: data.pop(name).decode() for name in sorted(data) if name.startswith("notes/")}
+    checkpoints = dict(enumerate(_members(data.pop(name)) for name in _under("checkpoints", data)))
+    proofs = {name: _members(data.pop(name)) for name in _under("proofs", data)}
+    notes = {name: data.pop(name).decode() for name in _under("notes", data)}
     return Forgery(layout, manifest, logs, checkpoints, proofs, notes, data)
+
+
+def _under(folder: str, paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if path.startswith(f"{folder}/")]
 
 
 def _members(data: bytes) -> Members:
@@ -206,7 +210,7 @@ class Forgery:
     def renote(self, keys: Keys) -> None:
         """Publishes what the last checkpoint says of every log under the note keys."""
         witness = keys[self.layout.checkpoint.signer].public
-        for log in self.logs:
+        for log in sorted(self.logs):
             origin = note_origin(cast("str", self.manifest["lab"]), witness, log)
             head = self.head(max(self.checkpoints), log)
             text = tree_head(origin, cast("int", head["treeSize"]), to_raw(cast("str", head["merkleRoot"])))

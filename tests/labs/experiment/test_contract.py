@@ -9,7 +9,11 @@ from assay.testing.lab_contract import LabBroken, LabCase, MemoryEvidence, check
 @pytest.fixture
 def case(make_document, make_experiment, make_pairs, make_evidence):
     rows = make_pairs(
-        [(f"u{cluster}{unit}", f"c{cluster}", cluster > 1 or unit > 1, unit > 2) for cluster in range(7) for unit in range(4)]
+        [
+            (f"u{cluster}{unit}", f"c{cluster}", cluster > 1 or unit > 1, unit > 2)
+            for cluster in range(7)
+            for unit in range(4)
+        ]
     )
     entries = [*make_evidence(make_experiment(), rows).entries("rows")]
     evidence = MemoryEvidence(logs={"registration": [], "rows": entries, "decisions": []})
