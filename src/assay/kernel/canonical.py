@@ -168,6 +168,8 @@ def _is_plain(value: Exact, room: int) -> bool:
         return type(value) in _PLAIN_SCALARS
     if not room:
         return False
+    if _PLAIN_SCALARS.issuperset(map(type, items)):
+        return True
     for item in items:  # noqa: SIM110 - a generator costs half as much again
         if type(item) not in _PLAIN_SCALARS and not _is_plain(item, room - 1):
             return False
@@ -266,9 +268,12 @@ def read_plain_object(data: bytes) -> dict[str, Json] | None:
     """
     try:
         value: Exact = orjson.loads(data)
-    except orjson.JSONDecodeError:
+        if type(value) is not dict or not _is_plain(value, MAX_DEPTH) or orjson.dumps(value, option=_ORJSON) != data:
+            return None
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return None
-    if type(value) is not dict or not _is_plain(value, MAX_DEPTH) or _dump_vouched(value, value) != data:
+    # Four-byte characters are rare, and only among names do they sort otherwise.
+    if not data.isascii() and len(data.translate(None, _ASTRAL_LEADS)) != len(data) and _has_astral_name(value):
         return None
     return cast(dict[str, Json], value)
 

@@ -141,6 +141,7 @@ def scan(
     Complexity: One signature check (about 56 microseconds) and about ten microseconds of everything else a line.
     """
     block = Block()
+    messages: list[bytes | None] = []
     prefix = domain_prefix(spec.domain)
     for number, line in enumerate(lines, start=first_line):
         entry, plain = canonical.read_plain_object(line), True
@@ -158,7 +159,11 @@ def scan(
             block.faults.extend(follows((sequence, link, digest_text), block.last, number))
         block.lines += 1
         block.last = (sequence, digest_text)
-        block.hashes += _check_entry(prefix, key, entry, number, block.faults, plain=plain)
+        digest, message = _check_entry(prefix, key, entry, number, block.faults, plain=plain)
+        block.hashes += digest
+        messages.append(message)
+    # Apart from the rest: in turns with anything else the signature checks, and all else, are a tenth slower.
+    _check_signatures(key, first_line, messages, block.faults)
     return block
 
 
@@ -204,7 +209,7 @@ BEFORE_FIRST: tuple[Json, Json] = (0, ZERO)
 
 def _check_entry(
     prefix: bytes, key: PublicKey, entry: dict[str, Json], number: int, faults: list[Fault], *, plain: bool
-) -> bytes:
+) -> tuple[bytes, bytes | None]:
     stated = entry.pop("entryHash", None)
     signature = entry.pop("writerSignature", None)
     if entry.get("writerKeyId") != key.key_id:
@@ -218,9 +223,7 @@ def _check_entry(
     if stated != rebuilt:
         faults.append(Fault("hash", number, f"expected entryHash {rebuilt}, got {stated!r:.120}"))
         digest = _stated_digest(stated)
-    if not _signed(key.raw, digest, signature):
-        faults.append(Fault("signature", number, f"writerSignature does not verify under {key.key_id}"))
-    return digest
+    return digest, _signature_message(digest, signature)
 
 
 def _stated_digest(stated: Json) -> bytes:
@@ -231,7 +234,8 @@ def _stated_digest(stated: Json) -> bytes:
         return _UNREADABLE
 
 
-def _signed(public: bytes, digest: bytes, signature: Json) -> bool:
+def _signature_message(digest: bytes, signature: Json) -> bytes | None:
+    """What libsodium opens: the 64 raw bytes of the signature and the digest; ``None`` where the text is none."""
     # The last base64 digit carries two bits of the signature and four that must be zero: one spelling only.
     if (
         type(signature) is not str
@@ -239,10 +243,21 @@ def _signed(public: bytes, digest: bytes, signature: Json) -> bool:
         or signature[:8] != "ed25519:"
         or signature[-3] not in "AQgw"
     ):
-        return False
+        return None
     try:
         raw = binascii.a2b_base64(signature[8:], strict_mode=True)
-        bindings.crypto_sign_open(raw + digest, public)
-    except (BadSignatureError, ValueError):
-        return False
-    return len(raw) == bindings.crypto_sign_BYTES
+    except (binascii.Error, ValueError):
+        return None
+    return raw + digest if len(raw) == bindings.crypto_sign_BYTES else None
+
+
+def _check_signatures(key: PublicKey, first_line: int, messages: Sequence[bytes | None], faults: list[Fault]) -> None:
+    opens, public = bindings.crypto_sign_open, key.raw
+    for number, message in enumerate(messages, start=first_line):
+        try:
+            if message is not None:
+                opens(message, public)
+                continue
+        except BadSignatureError:
+            pass
+        faults.append(Fault("signature", number, f"writerSignature does not verify under {key.key_id}"))
