@@ -1,6 +1,8 @@
 """Signed notes and tree heads: the vectors, both directions, and every rule of the form broken once."""
 
+import copy
 import json
+import pickle
 from base64 import b64decode, b64encode
 from hashlib import sha256
 
@@ -380,3 +382,10 @@ class TestTreeHeads:
     def test_nothing_but_our_errors_comes_out(self, text):
         with pytest.raises(MalformedDocument):
             parse_tree_head(text)
+
+
+def test_a_note_signer_cannot_be_pickled_or_copied():
+    signer = NoteSigner("log.example", bytes(range(32)))
+    for leave in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(KeyRefused):
+            leave(signer)

@@ -1,5 +1,7 @@
 """Logs are read in blocks: the same report however they are cut, on any number of processes, in bounded memory."""
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,12 +10,16 @@ import pytest
 
 from assay.kernel import canonical
 from assay.kernel.archive import Span
+from assay.kernel.errors import Unavailable
 from assay.kernel.keys import Signer
 from assay.kernel.layout import LogSpec
 from assay.kernel.logs import MAX_LINE_BYTES, Place, freeze_body, make_entry
 from assay.testing.lines import flip_byte
-from assay.verifier.reading import Scanner, lines_of, read_file
-from assay.verifier.result import Outcome
+from assay.verifier.entries import PICKED_LIMIT, check_entries
+from assay.verifier.examination import Examination
+from assay.verifier.intake import check_container, check_files, check_manifest
+from assay.verifier.reading import BlockPlan, Scanner, lines_of, read_file
+from assay.verifier.result import Outcome, Verification, new_steps
 
 MIB = 1 << 20
 SPEC = LogSpec(name="rows", file="logs/rows.jsonl", domain="assay-test-entry-v1", signer="rows-log")
@@ -204,3 +210,40 @@ def test_memory_does_not_grow_with_the_logs(make, tmp_path):
     assert grown - base < 4 * 1024
     # The measure itself: a reader that keeps the lines does grow.
     assert peak(long.path, "keep")[1] - peak(short.path, "keep")[1] > 8 * 1024
+
+
+class Greedy(Scanner):
+    """A scanner that finds every block to hold one very large entry that has to be kept."""
+
+    def scan(self, spec, key, plans, pick):
+        for block in super().scan(spec, key, plans, pick):
+            block.picked.append((block.lines, bytes(PICKED_LIMIT + 1)))
+            yield block
+
+
+def test_what_is_kept_of_a_log_is_bounded(small):
+    result = Verification(steps=new_steps())
+    container = check_container(small, result)
+    exam = Examination(container=container, manifest=check_manifest(container, result), result=result)
+    check_files(exam)
+    with Scanner(1) as scanner:
+        check_entries(exam, scanner)
+    assert result.failed() == []
+    with Greedy(1) as scanner:
+        check_entries(exam, scanner)
+    assert [failure.where for failure in result.step("canonical").failures] == [
+        spec.name for spec in exam.manifest.layout.logs
+    ]
+
+
+def test_a_worker_that_dies_leaves_the_question_open(small):
+    with Scanner(2) as scanner, pytest.raises(Unavailable, match="worker process"):
+        list(scanner.scan(SPEC, Killer(), [BlockPlan(Span(small / "manifest.json", 0, 2), 1)], ()))
+
+
+class Killer:
+    """In place of a key: ends the process that asks for it."""
+
+    @property
+    def key_id(self):
+        os.kill(os.getpid(), signal.SIGKILL)

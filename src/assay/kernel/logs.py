@@ -164,6 +164,7 @@ def scan(
         messages.append(message)
     # Apart from the rest: in turns with anything else the signature checks, and all else, are a tenth slower.
     _check_signatures(key, first_line, messages, block.faults)
+    block.faults.sort(key=lambda fault: fault.line)
     return block
 
 

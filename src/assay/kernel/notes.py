@@ -10,6 +10,7 @@ import re
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import NoReturn
 
 from nacl.exceptions import BadSignatureError
 from nacl.signing import SigningKey, VerifyKey
@@ -80,6 +81,15 @@ class NoteSigner:
     def __repr__(self) -> str:
         """The signer by its public half."""
         return f"NoteSigner({self.vkey})"
+
+    def __reduce__(self) -> NoReturn:
+        """A secret key leaves the process in its key file only.
+
+        Raises:
+            KeyRefused: Always.
+        """
+        msg = f"the note key {self.vkey} cannot be copied or pickled; read its key file where it is needed"
+        raise KeyRefused(msg)
 
     def sign(self, text: str) -> str:
         """The note of ``text`` with this key's signature line.

@@ -20,6 +20,8 @@ _STEP_OF = {
     "signature": "writer-signatures",
     "root": "merkle-roots",
 }
+# Registrations, closing entries and attachments are kept in memory; a hostile log may hold nothing else.
+PICKED_LIMIT = 64 << 20
 ATTACHED = b'"kind":"file.attached"'
 
 
@@ -38,7 +40,9 @@ def check_entries(exam: Examination, scanner: Scanner) -> None:
         key = exam.manifest.key(spec.signer)
         wanted = proven_sequences(exam.points[-1].heads[spec.name].size) if exam.points else []
         for block in scanner.scan(spec, key, reading.blocks, _marks(exam, spec)):
-            _keep(log, block, rebuild.place.sequence, wanted)
+            if not _keep(log, block, rebuild.place.sequence, wanted):
+                exam.step("canonical").fail(spec.name, f"more than {PICKED_LIMIT} bytes of entries that are kept whole")
+                break
             _record(exam, spec, rebuild.feed(block))
         _record(exam, spec, rebuild.finish())
         log.size, log.last = rebuild.place
@@ -57,12 +61,14 @@ def closing_mark(closing: Closing) -> bytes:
     return canonical.dumps({closing.member: closing.value})[1:-1]
 
 
-def _keep(log: LogReading, block: Block, before: int, wanted: Sequence[int]) -> None:
+def _keep(log: LogReading, block: Block, before: int, wanted: Sequence[int]) -> bool:
     log.picked.extend(block.picked)
+    log.picked_bytes += sum(len(line) for _, line in block.picked)
     for sequence in wanted:
         at = (sequence - before - 1) * 32
         if 0 <= at < len(block.hashes):
             log.hashes[sequence] = bytes(block.hashes[at : at + 32])
+    return log.picked_bytes <= PICKED_LIMIT
 
 
 def _record(exam: Examination, spec: LogSpec, faults: Sequence[Fault]) -> None:

@@ -22,6 +22,7 @@ class LogReading:
     last: bytes = bytes(32)
     hashes: dict[int, bytes] = field(default_factory=dict[int, bytes])
     picked: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
+    picked_bytes: int = 0
 
 
 @dataclass(slots=True)

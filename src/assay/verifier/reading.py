@@ -4,11 +4,13 @@ import multiprocessing
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import NamedTuple
 
 from assay.kernel.archive import Span, read_span
+from assay.kernel.errors import Unavailable
 from assay.kernel.keys import PublicKey
 from assay.kernel.layout import LogSpec
 from assay.kernel.logs import MAX_LINE_BYTES, Block, Fault, scan
@@ -112,6 +114,14 @@ class Scanner:
         for plan in plans:
             waiting.append(self._pool.submit(_scan_block, spec, key, plan, pick))
             if len(waiting) > 3 * self._jobs:
-                yield waiting.popleft().result()
+                yield _result(waiting.popleft())
         while waiting:
-            yield waiting.popleft().result()
+            yield _result(waiting.popleft())
+
+
+def _result(future: Future[Block]) -> Block:
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        msg = "a worker process of the verifier died; nothing was decided, try again with --jobs 1"
+        raise Unavailable(msg) from error
