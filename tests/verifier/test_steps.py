@@ -415,3 +415,13 @@ def _rows(values):
             return iter({"kind": "row.read", "value": value} for value in values)
 
     return Rows()
+
+
+def test_a_file_attached_where_the_format_keeps_its_own_is_refused(case):
+    entry = next(entry for entry in case.forgery.logs["decisions"] if entry["kind"] == "file.attached")
+    case.forgery.files["proofs/other.json"] = case.forgery.files.pop(entry["path"])
+    entry["path"] = "proofs/other.json"
+    case.forgery.relink("decisions")
+    result = verify_bundle(case.sign_all("decisions"), Question(integrity_only=True))
+    assert result.failed() == ["attachments"]
+    assert "keeps files of its own" in result.step("attachments").failures[0].message

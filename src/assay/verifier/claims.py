@@ -8,6 +8,7 @@ from assay.kernel.canonical import Json
 from assay.kernel.container import read_whole
 from assay.kernel.digests import digest
 from assay.kernel.errors import EvidenceInvalid, InvariantBroken, KeyRefused, MalformedDocument, UsageInvalid
+from assay.kernel.paths import RESERVED
 from assay.kernel.seal import in_force_at, layout_digest, open_seal
 from assay.kernel.shape import read_object
 from assay.verifier.entries import closing_mark
@@ -165,7 +166,9 @@ def _read_attachment(exam: Examination, entry: Mapping[str, Json], where: str) -
     read_object(dict(members), where, {"path": str, "sha256": str, "size": int})
     path, sha256, size = cast("tuple[str, str, int]", tuple(members.values()))
     stated = exam.manifest.files.get(path)
-    if path in exam.attached:
+    if path.split("/")[0] in RESERVED:
+        step.fail(where, f"{path} lies where the format keeps files of its own")
+    elif path in exam.attached:
         step.fail(where, f"{path} is attached twice")
     elif stated is None:
         step.fail(where, f"{path} is attached, and the bundle does not hold it")
