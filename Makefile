@@ -32,6 +32,7 @@ demo: $(DEMO_READY) ## Run the prompts example, verify its bundle and report the
 	.venv/bin/assay run examples/prompts/registration.yaml --out runs/demo
 	.venv/bin/assay verify runs/demo/bundle.zip
 	.venv/bin/assay report runs/demo/bundle.zip
+	@echo 'The bundle is runs/demo/bundle.zip; next, your own data: .venv/bin/assay experiment new outcomes.csv > registration.yaml'
 
 test: $(READY) ## Run the tests as CI does
 	ASSAY_HYPOTHESIS=ci .venv/bin/python -m pytest $(TEST_FLAGS)

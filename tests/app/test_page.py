@@ -103,7 +103,7 @@ def test_the_page_says_what_the_report_says(comparison):
         CONTEXT.registration,
         "run-7",
         "assay verify BUNDLE --policy FILE",
-        "pip install assay",
+        "With assay installed (see its README)",
     ):
         assert piece in text
 

@@ -12,6 +12,7 @@ from assay.labs.experiment.logs import LAYOUT
 from assay.testing.labs import TOY, Toy, finish_run
 
 ROWS = "logs/rows.jsonl"
+READERS = pytest.mark.parametrize("command", ["verify", "report", "inspect"])
 
 
 def swap_files(folder):
@@ -110,7 +111,7 @@ def test_a_hostile_zip_is_invalid_and_nothing_is_unpacked(tmp_path, cli, command
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("case", [case for case in ZIPS if case != "nothing"])
+@pytest.mark.parametrize("case", ZIPS)
 def test_a_hostile_zip_is_not_inspected_either(tmp_path, refused, case):
     members, method, says = ZIPS[case]
     refused("inspect", make_zip(tmp_path / "hostile.zip", members, method), code=1, says=[says])
@@ -135,27 +136,58 @@ def test_a_zip_of_another_tool_is_invalid_and_the_advice_works(made, tmp_path, c
     assert cli("verify", tmp_path / "folder").exit == 0
 
 
-def test_a_file_that_is_no_bundle(tmp_path, cli):
-    path = tmp_path / "notes.txt"
-    path.write_text("no bundle, and long enough to hold the end of one")
-    answer = cli("verify", path)
+@READERS
+def test_a_file_that_is_no_bundle(tmp_path, refused, command):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("{}\n" * 40)
+    refused(command, path, code=2, says=[path, "neither a folder nor a zip: not a bundle"])
+
+
+@READERS
+@pytest.mark.parametrize("inside", [None, "photo.jpg", "logbook/x"])
+def test_a_folder_that_is_no_bundle(tmp_path, refused, command, inside):
+    if inside:
+        (tmp_path / inside).parent.mkdir(exist_ok=True)
+        (tmp_path / inside).write_text("x")
+    refused(command, tmp_path, code=2, says=[tmp_path, "holds no manifest.json: not a bundle"])
+
+
+@READERS
+def test_a_runs_folder_is_named_as_one_and_its_bundle_too(study, cli, refused, command):
+    cli("run", study.register(), "--out", study.out)
+    refused(command, study.out, code=2, says=[f"{study.out} is a run's folder; its bundle is {study.bundle}"])
+    study.bundle.unlink()
+    refused(command, study.out, code=2, says=[f"{study.out} is a run's folder", "`assay run`"])
+
+
+@READERS
+@pytest.mark.parametrize("left", [{"logs"}, {"checkpoints"}, {"logs", "checkpoints", "report.html"}])
+def test_a_bundle_that_lost_its_manifest_is_invalid_and_not_a_mistake(bundle, cli, command, left):
+    for path in bundle.iterdir():
+        if path.name not in left:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    answer = cli(command, bundle)
     assert answer.exit == 1
-    assert "notes.txt" in answer.out
-    assert "not the zip form of a bundle" in answer.out
+    assert "manifest.json" in answer.out + answer.err or "container" in answer.err
 
 
 @pytest.mark.parametrize("command", ["verify", "report"])
-def test_an_empty_folder_is_no_bundle(tmp_path, cli, command):
-    answer = cli(command, tmp_path)
-    assert answer.exit == 1
-    assert "container" in answer.err or "manifest.json" in answer.out
+def test_a_zip_that_lost_its_manifest_is_invalid_too(bundle, tmp_path, cli, command):
+    lines = (bundle / ROWS).read_bytes()
+    assert cli(command, make_zip(tmp_path / "lost.zip", {ROWS: lines})).exit == 1
 
 
-def test_a_folder_that_is_no_bundle_cannot_be_inspected(tmp_path, refused):
-    refused("inspect", tmp_path, code=2, says=[tmp_path, "holds no manifest.json"])
+def test_steps_that_were_skipped_in_a_row_take_one_line(bundle, cli):
+    (bundle / "manifest.json").write_bytes(b"")
+    answer, twin = cli("verify", bundle), cli("verify", bundle, "--json").json
+    skipped = [step["number"] for step in twin["steps"] if step["status"] == "skipped"]
+    assert skipped == list(range(skipped[0], skipped[-1] + 1))
+    (line,) = [line for line in answer.out.splitlines() if "skipped" in line]
+    assert line.startswith(f"{skipped[0]}-{skipped[-1]}  skipped    {len(skipped)} steps")
+    assert "skipped" not in cli("verify", bundle, "--quiet").out
 
 
-@pytest.mark.parametrize("command", ["verify", "report", "inspect"])
+@READERS
 def test_a_bundle_that_is_not_there(tmp_path, refused, command):
     path = tmp_path / "none.zip"
     refused(command, path, code=2, says=[path, "expected a folder or a .zip"])

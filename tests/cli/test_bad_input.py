@@ -184,10 +184,28 @@ def test_a_registration_that_was_edited_after_it_was_sealed(study, cli, refused)
     cli("run", study.register(), "--out", study.out)
     before = study.files()
     edited = study.register(study.text().replace("alpha: 0.05", "alpha: 0.1"))
-    says = ["sealed as sha256:", "differs in test.alpha;", "restore the file, or choose another folder"]
-    refused("run", edited, "--out", study.out, code=4, says=says)
+    says = [study.out, "sealed as sha256:", "differs in test.alpha;", "restore the file, or choose another folder"]
+    error = refused("run", edited, "--out", study.out, code=4, says=[*says, "`--out runs/NAME`"])
+    assert "another id" not in error["message"]  # it would not change the folder that --out names
     after = study.files()
     assert {name for name in before if before[name] != after.get(name)} == {"registration.yaml"}
+
+
+def test_an_edited_registration_without_out_may_take_another_id(study, cli, refused, monkeypatch):
+    monkeypatch.chdir(study.folder)
+    cli("run", study.register().name)
+    edited = study.register(study.text().replace("alpha: 0.05", "alpha: 0.1"))
+    says = ["runs/small-study", "test.alpha", "use `--out runs/NAME`, or give the registration another id"]
+    refused("run", edited.name, code=4, says=says)
+    assert cli("run", edited.name, "--out", "runs/other").exit == 0
+
+
+@pytest.mark.parametrize("content", ["ed25519-pub:abc\n", "ed25519-pub:" + "A" * 43 + "=\n"])
+def test_a_public_key_file_that_cannot_be_used(tmp_path, refused, content):
+    path = tmp_path / "me.pub"
+    path.write_text(content)
+    for action in ("show", "policy"):
+        refused("keys", action, path, code=2, says=["key"])
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
@@ -244,7 +262,8 @@ def test_a_secret_never_comes_out(study, cli):
 def test_a_policy_that_cannot_be_used(made, tmp_path, refused, content, says):
     policy = tmp_path / "trust.json"
     policy.write_text(content)
-    refused("verify", made.bundle, "--policy", policy, code=2, says=["trust.json", *says])
+    says = ["trust.json", *says, "`assay keys policy ed25519-pub:… > trust.json` writes one"]
+    refused("verify", made.bundle, "--policy", policy, code=2, says=says)
 
 
 @pytest.mark.parametrize("case", WORDS)
@@ -261,6 +280,8 @@ def test_a_command_line_that_cannot_be_used(refused, tmp_path, monkeypatch, case
         (["--log", "rosw"], ["'rosw'", "registration, rows, decisions"]),
         (["--file", "verdict"], ["'verdict'", "`assay inspect BUNDLE`"]),
         (["--log", "rows", "--from", "0"], ["--from 0", "from 1"]),
+        (["--log", "rows", "--from", "124"], ["'rows' has 123 entries", "--from 124"]),
+        (["--log", "rows", "--from", "99999999"], ["'rows' has 123 entries", "--from 99999999"]),
         (["--log", "rows", "--count", "-1"], ["--count -1"]),
         (["--log", "rows", "--from", "9" * 30], ["9" * 30]),
     ],

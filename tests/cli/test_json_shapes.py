@@ -54,7 +54,9 @@ def test_verify_of_a_tampered_bundle(bundle, cli):
     assert {frozenset(failure) for failure in failures} == {frozenset({"where", "message"})}
 
 
-def test_verify_of_no_bundle_at_all(tmp_path, cli):
+def test_verify_of_what_is_left_of_a_bundle(tmp_path, cli):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "rows.jsonl").write_bytes(b"")
     answer = cli("verify", tmp_path, "--json").json
     assert set(answer) == VERIFICATION - {"registration", "amendments", "head", "lab", "entries", "checkpoints"}
 
@@ -97,13 +99,19 @@ def test_keys(made, tmp_path, cli, action):
     assert (answer["schema"], answer["version"], answer["role"]) == ("assay.key", 1, "author")
 
 
+def test_a_public_key_alone(made, tmp_path, cli):
+    path = tmp_path / "me.pub"
+    path.write_text(cli("keys", "show", made.folder / "me.key").out)
+    assert set(cli("keys", "show", path, "--json").json) == {"schema", "version", "publicKey"}
+
+
 def test_a_policy_is_its_own_file(made, cli):
     # What --json gives is the policy file itself, so that either form of the answer can be kept as one.
     words = ("keys", "policy", made.folder / "me.key")
     digest = "sha256:" + "0" * 64
     full = cli(*words, "--registration", digest, "--head", digest, "--json").json
-    assert set(full) == {"kind", "version", "keys", "registration", "head"}
-    assert set(cli(*words, "--json").json) == {"kind", "version", "keys"}
+    assert set(full) == {"kind", "version", "authors", "registration", "head"}
+    assert set(cli(*words, "--json").json) == {"kind", "version", "authors"}
 
 
 def test_experiment_new(study, cli):

@@ -60,11 +60,22 @@ def test_a_run_leaves_a_bundle_and_says_where(study, cli):
     assert "new-better: The new model solves more tasks." in answer.out
     assert "retrospective" in answer.out
     assert f"bundle  {study.bundle}\n" in answer.out
+    assert answer.out.endswith(f"\n`assay report {study.bundle}` shows everything\n")
     assert f"verify  assay verify {study.bundle}\n" in answer.out
     assert re.fullmatch(r"sealed: registration sha256:[0-9a-f]{64}, run [0-9a-f]{16}\n", answer.err)
     assert {path.name for path in study.out.iterdir()} == {"bundle.zip", "evidence.db", "evidence.db.lock", "keys"}
     assert {path.stem for path in (study.out / "keys").iterdir()} == KEYS
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in (study.out / "keys").iterdir())
+
+
+def test_a_run_prints_a_summary_and_the_report_everything(study, cli):
+    study.write_data([*study.lines, "new,task-9999,family-1,yes"])
+    run, report = cli("run", study.register(), "--out", study.out).out, cli("report", study.bundle).out
+    assert len(run.splitlines()) < 25 < len(report.splitlines())
+    assert re.search(r"^Warning: the data existed before .*…$", run, re.MULTILINE)
+    assert re.search(r"^−41 of 121  another-arm: |^−1 of \d+  unit-missing-in-control: ", run, re.MULTILINE)
+    assert "By cluster" in report
+    assert "By cluster" not in run
 
 
 def test_json_is_one_object_and_the_notes_stay_on_standard_error(study, cli):
@@ -159,6 +170,70 @@ def test_a_bundle_folder_that_is_there_is_refused_before_the_run(study, cli):
     assert not study.out.exists()
 
 
+def test_the_bundle_of_another_run_is_never_replaced(study, cli, refused):
+    shared = study.folder / "shared.zip"
+    command = ("run", study.register(), "--bundle", shared, "--out")
+    assert cli(*command, study.folder / "a").exit == 0
+    before = shared.read_bytes()
+    refused(*command, study.folder / "b", code=4, says=[shared, "another run", "--bundle"])
+    assert not (study.folder / "b").exists()
+    assert cli("run", study.folder / "registration.yaml", "--out", study.folder / "b").exit == 0
+    refused(*command, study.folder / "b", code=4, says=[shared, "another run"])
+    assert shared.read_bytes() == before
+    assert cli(*command, study.folder / "a").exit == 0
+    assert shared.read_bytes() == before
+
+
+def test_a_file_that_is_no_bundle_is_not_replaced_either(study, cli, refused):
+    named = study.folder / "photos.zip"
+    named.write_bytes(b"photos")
+    refused("run", study.register(), "--out", study.out, "--bundle", named, code=2, says=[named, "remove it"])
+    assert named.read_bytes() == b"photos"
+    assert not study.out.exists()
+
+
+def test_a_damaged_bundle_in_the_runs_folder_is_made_again(study, cli):
+    command = ("run", study.register(), "--out", study.out)
+    cli(*command)
+    whole = study.bundle.read_bytes()
+    study.bundle.write_bytes(whole[:1000])
+    assert cli(*command).exit == 0
+    assert study.bundle.read_bytes() == whole
+
+
+def test_a_bundle_whose_store_is_gone_is_not_replaced_by_a_new_run(study, cli, refused):
+    command = ("run", study.register(), "--out", study.out)
+    cli(*command)
+    whole = study.bundle.read_bytes()
+    (study.out / "evidence.db").unlink()
+    refused(*command, code=4, says=[study.bundle, "another run"])
+    assert study.bundle.read_bytes() == whole
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_another_author_key_is_refused_and_not_ignored(study, spawn, cli, refused, closed):
+    mine, other = study.folder / "me.key", study.folder / "other.key"
+    public = cli("keys", "new", mine).out.strip()
+    cli("keys", "new", other)
+    command = ("run", study.register(), "--out", study.out, "--key")
+    first = spawn(*command, mine, before="" if closed else KILL_AT_COMMIT.format(nth=2))
+    assert first.exit == (0 if closed else -signal.SIGKILL)
+    says = [study.out, f"this run was sealed with another author key {public}; ", "`--out runs/NAME`"]
+    refused(*command, other, code=4, says=says)
+    assert cli(*command, mine).exit == 0
+    # Without a key nothing is claimed; an open run would need it.
+    assert cli(*command[:-1]).exit == 0
+
+
+def test_a_run_under_its_own_fresh_key_refuses_another(study, cli, refused):
+    cli("run", study.register(), "--out", study.out)
+    other = study.folder / "other.key"
+    cli("keys", "new", other)
+    says = ["another author key ed25519-pub:", "--out"]
+    refused("run", study.folder / "registration.yaml", "--out", study.out, "--key", other, code=4, says=says)
+    assert cli("run", study.folder / "registration.yaml", "--out", study.out).exit == 0
+
+
 def test_the_author_key_signs_the_registration_and_stays_where_it_is(study, cli):
     key = study.folder / "me.key"
     public = cli("keys", "new", key).out.strip()
@@ -204,12 +279,27 @@ def test_a_policy_made_from_the_key_file_is_the_same(made, cli):
     assert cli("keys", "policy", made.folder / "me.key").out == cli("keys", "policy", public).out
 
 
+def test_a_policy_made_from_a_file_with_the_public_key_is_the_same(made, cli, tmp_path):
+    public = cli("keys", "show", made.folder / "me.key").out.strip()
+    path = tmp_path / "me.pub"
+    path.write_text(public + "\n")
+    path.chmod(0o644)
+    assert cli("keys", "policy", path).out == cli("keys", "policy", public).out
+    assert cli("keys", "show", path).out == public + "\n"
+
+
 def test_a_policy_of_another_key_is_not_met(made, cli, tmp_path):
     policy = tmp_path / "trust.json"
     policy.write_text(cli("keys", "policy", cli("keys", "new", tmp_path / "other.key", "--quiet").out.strip()).out)
     answer = cli("verify", made.bundle, "--policy", policy)
     assert answer.exit == 1
     assert answer.out.splitlines()[-1].startswith("UNTRUSTED: ")
+    author = cli("keys", "show", made.folder / "me.key").out.strip()
+    lines = answer.out.splitlines()
+    (at,) = [at for at, line in enumerate(lines) if line.startswith(f"signed by the author key {author}, ")]
+    assert f"`assay keys policy {author} > trust.json`" in lines[at]
+    assert lines[at + 1].startswith("NOT believed")
+    assert "NOT believed" not in "".join(lines[:at])
     assert "the policy does not believe the author key" in answer.out
 
 
@@ -268,7 +358,11 @@ def test_the_json_report_holds_the_verdict_of_the_bundle(made, cli):
 def test_inspect_lists_what_is_in_the_bundle(made, cli):
     answer = cli("inspect", made.bundle)
     assert answer.exit == 0
-    assert "rows  logs/rows.jsonl  123\n" in answer.out
+    assert "  log           file                  entries\n" in answer.out
+    assert "  rows          logs/rows.jsonl           123\n" in answer.out
+    assert "  role               key id " in answer.out
+    assert re.search(r"^  verdict\.json +\d+$", answer.out, re.MULTILINE)
+    assert "amendments" not in answer.out
     assert "verdict.json" in answer.out
     assert '"treatment": "new"' in answer.out
     assert "nothing was verified here" in answer.out
@@ -350,3 +444,34 @@ def test_an_interrupted_run_says_so_and_goes_on(study, spawn, cli):
     assert "Traceback" not in answer.err
     assert cli(*command).exit == 0
     assert cli("verify", study.bundle).exit == 0
+
+
+def test_an_interrupted_reader_says_nothing_of_what_was_kept(spawn, made):
+    interrupt = KILL_AT_EVENT.format(event="os.scandir", nth=1).replace("SIGKILL", "SIGINT")
+    for command in ("verify", "report"):
+        answer = spawn(command, made.folder, before=interrupt)
+        assert (answer.exit, answer.out, answer.err) == (130, "", "error: interrupted\n")
+
+
+LOADING = """
+import builtins, sys
+load = builtins.__import__
+def interrupted(name, *more, **named):
+    if name == "argparse":
+        raise KeyboardInterrupt
+    return load(name, *more, **named)
+builtins.__import__ = interrupted
+from assay.app.cli.start import entry
+entry()
+"""
+
+
+def test_an_interruption_while_the_program_loads_shows_no_traceback(spawn):
+    answer = spawn("--version", before=LOADING)
+    assert (answer.exit, answer.out, answer.err) == (130, "", "")
+
+
+def test_the_first_step_of_the_program_goes_on_to_the_rest(spawn):
+    answer = spawn("--version", before="from assay.app.cli.start import entry\nentry()")
+    assert (answer.exit, answer.err) == (0, "")
+    assert answer.out.startswith("assay ")

@@ -606,8 +606,8 @@ def test_the_layout_of_the_page_is_the_default_one():
 
 def test_the_policy_of_the_page_has_the_members_of_one():
     (policy,) = read_blocks(17)
-    key = policy["keys"][0]
-    assert set(policy) == set(Policy(keys=frozenset({key}), registration=ZEROS, head=ZEROS).to_json())
+    keys = frozenset(policy["authors"])
+    assert set(policy) == set(Policy(authors=keys, keys=keys, registration=ZEROS, head=ZEROS).to_json())
 
 
 def test_the_tables_of_members_are_those_of_a_bundle(bundles):
@@ -668,7 +668,7 @@ def test_the_table_of_outcomes_is_what_the_command_answers(bundles, closed, tmp_
     keys = {key["role"]: key["publicKey"] for key in json.loads((closed / "manifest.json").read_bytes())["signers"]}
     stranger = encode_public(bindings.crypto_sign_seed_keypair(bytes(32))[0])
     for name, key in (("author", keys["author"]), ("stranger", stranger)):
-        (tmp_path / f"{name}.json").write_bytes(write(Policy(keys=frozenset({key})).to_json()))
+        (tmp_path / f"{name}.json").write_bytes(write(Policy(authors=frozenset({key})).to_json()))
     edit(closed / "verdict.json", b"none", b"some")
     answers = [
         answer(closed),

@@ -253,7 +253,7 @@ class TestTakingUp:
             open_run(begun, plan())
 
     def test_another_author_is_refused(self, begun, plan):
-        with pytest.raises(Refused, match="sealed for key"):
+        with pytest.raises(Refused, match="another author key"):
             open_run(begun, plan(author=author_key()))
 
     def test_a_row_that_was_changed(self, begun, plan):

@@ -533,7 +533,7 @@ def forge(sound, mutated, place, to):
 
 def test_the_unchanged_bundle_passes_every_step(sound, verify, tmp_path):
     sound.open().write(tmp_path / "copy")
-    result = verify(tmp_path / "copy", policy=Policy(keys=frozenset({sound.public("author")})))
+    result = verify(tmp_path / "copy", policy=Policy(authors=frozenset({sound.public("author")})))
     assert result.outcome is Outcome.AUTHENTIC
     assert {step.status for step in result.steps} == {"passed"}
     assert result.facts["checkpoints"] > 3
@@ -600,7 +600,7 @@ def test_only_an_outside_head_shows_a_stolen_witness_key(sound, verify, tmp_path
     """Who holds the log keys, the witness key and the note keys rewrites a run that nobody outside has seen."""
     forgery = sound.open()
     head = verify(sound.path).facts["head"]
-    policy = {"keys": frozenset({sound.public("author")})}
+    policy = {"authors": frozenset({sound.public("author")})}
     # The limit of the registration makes 12 a refused number whatever it is above it: no verdict changes.
     forgery.entry("rows", 3)["recordedAt"] = forgery.entry("rows", 2)["recordedAt"]
     forgery.reseal(sound.keys)

@@ -208,7 +208,7 @@ def case(sound, tmp_path):
 
 @pytest.fixture
 def believed(sound):
-    return Policy(keys=frozenset({sound.public("author")}))
+    return Policy(authors=frozenset({sound.public("author")}))
 
 
 def test_every_step_has_a_control_and_its_number():
@@ -217,7 +217,7 @@ def test_every_step_has_a_control_and_its_number():
 
 @pytest.mark.parametrize("name", CONTROLS)
 def test_a_step_fails_by_itself(case, believed, strangers, verify, name):
-    stranger = Policy(keys=frozenset({strangers["author"].public.to_json()["publicKey"]}))
+    stranger = Policy(authors=frozenset({strangers["author"].public.to_json()["publicKey"]}))
     result = verify(CONTROLS[name](case), policy=stranger if name == "trust" else believed)
     assert result.failed() == [name]
     assert result.outcome is (Outcome.UNTRUSTED if name == "trust" else Outcome.INVALID)
@@ -417,11 +417,11 @@ def _rows(values):
     return Rows()
 
 
-def test_a_file_attached_where_the_format_keeps_its_own_is_refused(case):
+def test_a_file_attached_where_the_format_keeps_its_own_is_refused(case, verify):
     entry = next(entry for entry in case.forgery.logs["decisions"] if entry["kind"] == "file.attached")
     case.forgery.files["proofs/other.json"] = case.forgery.files.pop(entry["path"])
     entry["path"] = "proofs/other.json"
     case.forgery.relink("decisions")
-    result = verify_bundle(case.sign_all("decisions"), Question(integrity_only=True))
+    result = verify(case.sign_all("decisions"))
     assert result.failed() == ["attachments"]
     assert "keeps files of its own" in result.step("attachments").failures[0].message

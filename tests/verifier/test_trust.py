@@ -21,7 +21,7 @@ def resigned(sound, strangers, tmp_path):
 
 
 def policy(*keys, **asked):
-    return Policy(keys=frozenset(keys), **asked)
+    return Policy(authors=frozenset(keys), **asked)
 
 
 def test_a_resigned_copy_is_sound_in_itself_and_no_more(resigned, verify):
@@ -47,10 +47,22 @@ def test_the_authors_key_vouches_for_all_the_others(sound, verify):
 
 def test_every_other_key_does_not_make_up_for_the_authors(sound, verify):
     named = [sound.public(role) for role in sound.keys if role != "author"]
-    result = verify(sound.path, policy=policy(*named))
+    result = verify(sound.path, policy=Policy(keys=frozenset(named)))
     assert result.outcome is Outcome.UNTRUSTED
     assert [key.role for key in result.keys if not key.believed] == ["author"]
     assert sound.public("author") in result.step("trust").failures[0].message
+
+
+def test_a_key_that_is_not_an_authors_vouches_for_nobody(sound, strangers, verify, tmp_path):
+    """A stolen log key, named by the policy for its log, takes the author's place in a forged run."""
+    named = frozenset(sound.public(role) for role in sound.keys)
+    assert verify(sound.path, policy=Policy(keys=named)).outcome is Outcome.AUTHENTIC
+    stolen = Signer(role="author", domain=sound.keys["author"].public.domain, seed=sound.keys["rows-log"].seed)
+    forgery = sound.open()
+    forgery.reseal({**strangers, "author": stolen})
+    result = verify(forgery.write(tmp_path / "forged"), policy=Policy(keys=named))
+    assert result.failed() == ["trust"]
+    assert {key.role for key in result.keys if key.believed} == {"author"}
 
 
 def test_a_strangers_key_beside_the_authors_does_no_harm(sound, strangers, verify):
@@ -147,28 +159,28 @@ def test_what_ends_a_run_cannot_be_declared_away(sound, verify, tmp_path, member
     assert "its layout is not the one" in result.step("registration").failures[0].message
 
 
-GOOD = {"kind": "assay.policy", "version": 1, "keys": ["ed25519-pub:WAF3+YwqZur2QSLpVITst5oPcOGBmhssTatbQewntxI="]}
+GOOD = {"kind": "assay.policy", "version": 1, "authors": ["ed25519-pub:WAF3+YwqZur2QSLpVITst5oPcOGBmhssTatbQewntxI="]}
 
 
 def test_a_policy_file_is_read_back_as_it_was_written():
     read = read_policy(json.dumps({**GOOD, "registration": HEAD, "head": HEAD}).encode(), "p.json")
-    assert read == Policy(keys=frozenset(GOOD["keys"]), registration=HEAD, head=HEAD)
+    assert read == Policy(authors=frozenset(GOOD["authors"]), registration=HEAD, head=HEAD)
     assert read_policy(json.dumps(read.to_json()).encode(), "p.json") == read
-    assert read_policy(json.dumps(GOOD).encode(), "p.json") == Policy(keys=frozenset(GOOD["keys"]))
+    assert read_policy(json.dumps(GOOD).encode(), "p.json") == Policy(authors=frozenset(GOOD["authors"]))
 
 
 @pytest.mark.parametrize(
     ("document", "says"),
     [
-        ({**GOOD, "keys": []}, "believes no key"),
+        ({**GOOD, "authors": []}, "believes no key"),
         ({**GOOD, "kind": "assay.bundle"}, "expected kind assay.policy version 1, got 'assay.bundle'"),
         ({**GOOD, "version": 2}, "expected kind assay.policy version 1, got 'assay.policy' version 2"),
         ({**GOOD, "version": True}, "p.json.version: expected an integer, got true or false"),
         ({**GOOD, "key": []}, "unknown key"),
-        ({"kind": "assay.policy", "version": 1}, "missing keys"),
-        ({**GOOD, "keys": [7]}, "expected a list of texts, got an integer"),
-        ({**GOOD, "keys": ["ed25519:AAAA"]}, "expected a public key"),
-        ({**GOOD, "keys": ["ed25519-pub:" + "A" * 43 + "="]}, "not a usable Ed25519 public key"),
+        ({"kind": "assay.policy", "version": 1}, "believes no key"),
+        ({**GOOD, "authors": [7]}, "expected a list of texts, got an integer"),
+        ({**GOOD, "authors": ["ed25519:AAAA"]}, "expected a public key"),
+        ({**GOOD, "authors": ["ed25519-pub:" + "A" * 43 + "="]}, "not a usable Ed25519 public key"),
         ({**GOOD, "head": "sha256:ABC"}, "64 lower-case hex digits"),
         ({**GOOD, "registration": 1}, "p.json.registration: expected text, got an integer"),
         ([GOOD], "expected an object, got a list"),

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from assay.app.destination import Destination
 from assay.app.web.page import PageContext, render_page
 from assay.app.wiring import find_lab
 from assay.kernel import canonical
 from assay.kernel.bundle import export_bundle
 from assay.kernel.canonical import Json
 from assay.kernel.digests import to_text
-from assay.kernel.errors import BadInput, UnknownName
+from assay.kernel.errors import BadInput, Refused, UnknownName
 from assay.kernel.keys import Signer
 from assay.kernel.roles import run_id
 from assay.kernel.run import Plan, Run, open_run
@@ -69,7 +70,7 @@ def run_file(request: Request, progress: ProgressBar) -> Finished:
         BadInput: The file or something it names cannot be used.
         UnknownName: No such lab.
         MissingMaterial: The lab's packages, or a key of the run, are missing.
-        Refused: The folder holds the run of another registration.
+        Refused: The folder holds the run of another registration or author key, or the bundle would replace another's.
         EvidenceInvalid: What the folder holds does not verify.
         StoreFault: The disk failed.
     """
@@ -79,16 +80,17 @@ def run_file(request: Request, progress: ProgressBar) -> Finished:
     sealed = lab.document(registration)
     work = lab.prepare(registration, request.file.parent)
     folder = request.out or Path("runs") / str(sealed.get("id", request.file.stem))
-    bundle = request.bundle or folder / "bundle.zip"
-    _check_place(bundle)
+    destination = Destination(folder, request.bundle)
+    destination.check_before()
     plan = Plan(lab=lab.name, layout=lab.layout, document=sealed, author=request.author)
-    with open_run(folder, plan) as run:
+    with _open(folder, plan, chosen=request.out is not None) as run:
+        destination.check_replaced(run.sealed.signers)
         # A run that has just begun holds one entry in each log.
         resumed = run.closed or any(run.size(spec.name) > 1 for spec in lab.layout.logs)
         if not run.closed:
             with progress(work.label, work.units) as bar:
                 _finish(run, lab, registration, work, bar)
-        export_bundle(run.store, lab.layout, lab=lab.name, signers=run.sealed.signers, to=bundle)
+        export_bundle(run.store, lab.layout, lab=lab.name, signers=run.sealed.signers, to=destination.path)
         verdict = cast("dict[str, Json]", canonical.loads(run.evidence.file(VERDICT)))  # written by _finish
         return Finished(
             lab=lab.name,
@@ -97,7 +99,7 @@ def run_file(request: Request, progress: ProgressBar) -> Finished:
             verdict=verdict,
             report=lab.report(verdict),
             folder=folder,
-            bundle=bundle,
+            bundle=destination.path,
             head=to_text([row.hash for row in run.store.checkpoints()][-1]),
             resumed=resumed,
         )
@@ -123,11 +125,16 @@ def _load(lab: Lab[Any], document: Record, file: Path) -> object:
         raise BadInput(msg, **{**error.details, "path": str(file)}) from error
 
 
-def _check_place(bundle: Path) -> None:
-    """A folder that is there is never replaced; that is said before the work is done, not after it."""
-    if bundle.is_dir() or (bundle.suffix != ".zip" and bundle.exists()):
-        msg = f"{bundle} exists, and only a .zip is replaced; remove it, or choose another place for the bundle"
-        raise BadInput(msg, path=str(bundle))
+def _open(folder: Path, plan: Plan, *, chosen: bool) -> Run:
+    """The run; a refusal names the option that is the way out, which the kernel does not know."""
+    try:
+        return open_run(folder, plan)
+    except Refused as error:
+        if type(error) is not Refused:  # a run that is held by another process, or closed
+            raise
+        other = "" if chosen or "differs" not in error.details else ", or give the registration another id"
+        msg = f"{error.message}: use `--out runs/NAME`{other}"
+        raise Refused(msg, **error.details) from error
 
 
 def _finish(run: Run, lab: Lab[Any], registration: object, work: Work, bar: Progress) -> None:

@@ -34,7 +34,9 @@ def find_lab(name: str) -> Lab[Any]:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("assay"):
             raise
-        msg = f"the {name} lab needs {error.name}, which is not installed: pip install 'assay[{extra}]'"
+        msg = (
+            f"the {name} lab needs {error.name}, which is not installed; in Assay's checkout: pip install '.[{extra}]'"
+        )
         raise MissingMaterial(msg, lab=name, missing=error.name) from error
 
 

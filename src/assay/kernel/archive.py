@@ -26,6 +26,7 @@ _UNIX_FILE = (3 << 8) | 20, 0o100644 << 16
 _LIMIT = 2**32 - 1
 _COUNT_LIMIT = 2**16 - 1
 _CHUNK = 1 << 20
+_LONGEST_PATH = 8 * 101
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +121,8 @@ def _read_archive(path: Path, file: BinaryIO) -> dict[str, Span]:
     magic, _, _, count, _, directory_size, start, _ = _END.unpack(file.read(_END.size))
     if magic != b"PK\x05\x06" or start + directory_size + _END.size != total:
         _refuse("it does not end with its directory")
+    if directory_size > count * (_CENTRAL.size + _LONGEST_PATH):
+        _refuse("its directory is larger than its members need")
     file.seek(start)
     directory = file.read(directory_size)
     spans: dict[str, Span] = {}

@@ -17,6 +17,7 @@ from assay.kernel.paths import RESERVED, TakenPaths
 __all__ = ["CheckpointSpec", "Closing", "Layout", "LogSpec", "RegistrationFile", "default_layout"]
 
 ENVELOPE = ("sequence", "recordedAt", "writerKeyId", "entryHash", "writerSignature")
+REGISTRATION_DOMAIN = "assay-registration-v1"
 HEAD_MEMBERS = ("treeSize", "merkleRoot", "lastEntryHash")
 CHECKPOINT_MEMBERS: Mapping[str, type] = {
     "version": int,
@@ -257,9 +258,19 @@ class Layout:
         # Logs of one kind may share a domain, since each has a key of its own; a checkpoint is never an entry.
         if self.checkpoint.domain in {spec.domain for spec in self.logs}:
             _refuse(f"checkpoints need a domain that no log has, got {self.checkpoint.domain}")
+        self._check_registration()
         signers = [self.checkpoint.signer, *(spec.signer for spec in self.logs), *map(note_role, names)]
         _require_distinct("signer", signers)
         self.checkpoint.check_heads(names)
+
+    def _check_registration(self) -> None:
+        # The kernel's seal commits the layout: whoever keeps its registration elsewhere must not pass for sealed.
+        own = {spec.domain for spec in self.logs[0 if self.registration else 1 :]}
+        own |= {self.checkpoint.domain, *([self.registration.domain] if self.registration else [])}
+        if own & {REGISTRATION_LOG.domain, REGISTRATION_DOMAIN}:
+            _refuse("the domains of sealed registrations are the kernel's own")
+        if self.registration is not None and self.checkpoint.domain == CheckpointSpec().domain:
+            _refuse("checkpoints under the kernel's domain name a sealed registration; this layout has a file instead")
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from assay.kernel.layout import LogSpec
 from assay.kernel.store.protocol import EntryRow
 
 __all__ = [
+    "ATTACHED",
     "BEFORE_FIRST",
     "MAX_LINE_BYTES",
     "Block",
@@ -36,6 +37,9 @@ __all__ = [
 
 # The members of an entry, or what gives them once the entries before it in its transaction are made.
 Body: TypeAlias = Json | Callable[[Sequence[EntryRow]], Json]
+
+# What every entry that attaches a file holds, as canonical JSON writes it.
+ATTACHED = b'"kind":"file.attached"'
 
 # An entry is held in memory whole; what is larger is attached as a file.
 MAX_LINE_BYTES = 8 << 20

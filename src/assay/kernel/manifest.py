@@ -10,6 +10,7 @@ from assay.kernel.errors import MalformedDocument, UnknownVersion
 from assay.kernel.keys import PublicKey
 from assay.kernel.layout import CheckpointSpec, Closing, Layout, LogSpec, RegistrationFile, check_path
 from assay.kernel.merkle import TreeScheme
+from assay.kernel.paths import TakenPaths
 from assay.kernel.shape import read_list, read_object, read_texts
 
 __all__ = ["MANIFEST", "FileEntry", "Manifest", "read_layout", "read_manifest"]
@@ -107,12 +108,15 @@ def _read_signers(value: Json) -> tuple[PublicKey, ...]:
 
 def _read_files(value: Json) -> dict[str, FileEntry]:
     files: dict[str, FileEntry] = {}
+    taken = TakenPaths([MANIFEST])
     for number, item in enumerate(read_list(value, "files")):
         fields = read_object(item, f"{MANIFEST} files[{number}]", {"path": str, "size": int, "sha256": str})
         path = check_path(cast("str", fields["path"]))
-        if path in files or path == MANIFEST:
-            msg = f"{MANIFEST}: {path} is listed twice, or lists itself"
+        other = taken.conflict(path)
+        if other is not None:
+            msg = f"{MANIFEST}: {path} cannot lie where {other} is"
             raise MalformedDocument(msg, reason="files", path=path)
+        taken.extend([path])
         files[path] = FileEntry(cast("int", fields["size"]), cast("str", fields["sha256"]))
     return files
 

@@ -1,14 +1,18 @@
 """Taking a run up again: the committed prefix is verified before anything is added to it."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
 from itertools import chain, islice
 
+from assay.kernel import canonical
+from assay.kernel.canonical import Json
 from assay.kernel.checkpoint import Checkpoint, read_checkpoint, rebuild_hash
 from assay.kernel.digests import to_text
 from assay.kernel.errors import BrokenChain, ForkDetected, MalformedDocument, SealBroken
 from assay.kernel.keys import PublicKey, decode_signature, verify
-from assay.kernel.layout import Layout, LogSpec
-from assay.kernel.logs import Fault, Place, scan
+from assay.kernel.layout import Layout, LogSpec, note_role
+from assay.kernel.logs import ATTACHED, Fault, Place, scan
+from assay.kernel.notes import note_key, tree_head, verify_note
 from assay.kernel.rebuild import Rebuild, marks_of
 from assay.kernel.seal import in_force_at
 from assay.kernel.store.protocol import EntryRow, Store
@@ -42,6 +46,8 @@ def recover(store: Store, layout: Layout, keys: Mapping[str, PublicKey], digests
         raise MalformedDocument(msg, reason="keys")
     _refuse_fork(store)
     points = _read_checkpoints(store, layout, keys, digests)
+    _check_files(store, layout)
+    _check_notes(store, layout, keys, points)
     state = State.empty(layout)
     for spec in layout.logs:
         rebuilt = _rebuild(store, layout, spec, keys[spec.signer], points)
@@ -86,6 +92,32 @@ def _read_checkpoints(
         points.append(point)
         previous = point.hash
     return points
+
+
+def _check_files(store: Store, layout: Layout) -> None:
+    # That the entries themselves are sound is found by rebuilding their log.
+    stated: dict[str, Json] = {layout.registration.file: None} if layout.registration else {}
+    for row in store.entries(layout.attachments) if layout.attachments else ():
+        entry = canonical.loads_canonical(row.line) if ATTACHED in row.line else None
+        if isinstance(entry, dict) and entry.get("kind") == "file.attached":
+            stated[str(entry.get("path"))] = entry.get("sha256")
+    for path in sorted({*stated, *store.paths()}):
+        data = store.file(path)
+        found = sha256(data).hexdigest() if data is not None else None
+        if path not in stated or (stated[path] is not None and found != stated[path]):
+            msg = f"the store holds {path} with SHA-256 {found}, its entry commits {stated.get(path)}"
+            raise BrokenChain(msg, path=path)
+
+
+def _check_notes(store: Store, layout: Layout, keys: Mapping[str, PublicKey], points: list[Checkpoint]) -> None:
+    last = next((row for row in reversed(list(store.checkpoints()))), None)
+    notes = canonical.loads_canonical(last.notes) if last else {}
+    for log, note in notes.items() if isinstance(notes, dict) else ():
+        head = points[-1].heads[layout.log(log).name]
+        text = verify_note(str(note), note_key(str(note).partition("\n")[0], keys[note_role(log)].raw))
+        if text.split("\n")[1:] != tree_head("log", head.size, head.root).split("\n")[1:]:
+            msg = f"the store holds a published head of log {log} that is not the last checkpoint's"
+            raise BrokenChain(msg, log=log)
 
 
 def _rebuild(store: Store, layout: Layout, spec: LogSpec, key: PublicKey, points: list[Checkpoint]) -> Rebuild:

@@ -22,7 +22,7 @@ from assay.kernel.errors import (
     Refused,
     RunClosed,
 )
-from assay.kernel.keys import PublicKey, Signer, read_signer, write_signer
+from assay.kernel.keys import PublicKey, Signer, encode_public, read_signer, write_signer
 from assay.kernel.layout import REGISTRATION_LOG, Layout, check_path
 from assay.kernel.notes import NoteSigner
 from assay.kernel.recovery import recover
@@ -40,7 +40,7 @@ from assay.kernel.store.protocol import Store
 from assay.kernel.store.sqlite import SqliteStore
 from assay.kernel.writer import Cadence, Hands, State, Transaction, Writer
 
-__all__ = ["Plan", "Run", "StoreEvidence", "open_run"]
+__all__ = ["STORE_FILE", "Plan", "Run", "StoreEvidence", "open_run"]
 
 STORE_FILE = "evidence.db"
 
@@ -195,7 +195,7 @@ def open_run(folder: Path, plan: Plan) -> Run:
     say that it was taken up again. A closed run is opened for reading.
 
     Raises:
-        Refused: The folder holds a run of another registration.
+        Refused: The folder holds a run of another registration, or of another author key.
         StoreLocked: Another process has the run open.
         MissingMaterial: A key of the run is gone.
         EvidenceInvalid: What was committed does not verify.
@@ -262,6 +262,7 @@ def _resume(keys: Path, plan: Plan, store: Store) -> Run:
         raise Refused(msg, differs="layout")
     public = {key.role: key for key in sealed.signers}
     state = recover(store, plan.layout, public, sealed.digests)
+    _check_author(keys.parent, plan, public[AUTHOR])
     if _is_closed(plan.layout, store):
         return Run(plan, store, sealed, None)
     signers = {role: _sealed_key(keys, plan, key) for role, key in public.items()}
@@ -323,6 +324,16 @@ def _sealed_key(keys: Path, plan: Plan, sealed: PublicKey) -> Signer:
         msg = f"the run was sealed for key {sealed.key_id}, and the key at hand is {signer.public.key_id}"
         raise Refused(msg, role=sealed.role)
     return signer
+
+
+def _check_author(folder: Path, plan: Plan, sealed: PublicKey) -> None:
+    """A key that was asked for and would not be used must not pass in silence, in a closed run neither."""
+    if plan.author is not None and plan.author.public.raw != sealed.raw:
+        msg = (
+            f"{folder}: this run was sealed with another author key {encode_public(sealed.raw)}; go on with that key, "
+            f"or choose another folder for a new run"
+        )
+        raise Refused(msg, role=AUTHOR)
 
 
 def _read_seal(layout: Layout, store: Store) -> Sealed:

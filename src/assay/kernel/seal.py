@@ -15,7 +15,7 @@ from assay.kernel.canonical import Json
 from assay.kernel.digests import digest
 from assay.kernel.errors import BadInput, MalformedDocument, Refused, SealBroken
 from assay.kernel.keys import PublicKey
-from assay.kernel.layout import ENVELOPE, REGISTRATION_LOG, Layout
+from assay.kernel.layout import ENVELOPE, REGISTRATION_DOMAIN, REGISTRATION_LOG, Layout
 from assay.kernel.shape import read_list, read_object
 
 __all__ = [
@@ -31,7 +31,8 @@ __all__ = [
     "seal_body",
 ]
 
-REGISTRATION_DOMAIN = "assay-registration-v1"
+# Each is held and compared; nobody reads more, and a hostile log could hold millions.
+MOST_AMENDMENTS = 1000
 _LAYOUT_DOMAIN = "assay-layout-v1"
 _ENVELOPE = {**dict.fromkeys((*ENVELOPE, REGISTRATION_LOG.link), str), "sequence": int}
 _SEALED = {
@@ -117,11 +118,14 @@ def amendment_body(sealed: Sealed, document: Mapping[str, Json], *, why: str, se
 
     Raises:
         BadInput: A blank reason or a blank account of what was seen.
-        Refused: The document is the one in force already.
+        Refused: The document is the one in force already, or there are too many amendments.
     """
     if not (why.strip() and seen.strip()):
         msg = "an amendment must say why it is made and what its author had already seen; neither may be blank"
         raise BadInput(msg)
+    if len(sealed.amendments) >= MOST_AMENDMENTS:
+        msg = f"a registration takes at most {MOST_AMENDMENTS} amendments; begin another run"
+        raise Refused(msg)
     new = registration_digest(dict(document))
     if new == sealed.registration:
         msg = f"the amendment changes nothing: the document in force is {new} already"
@@ -150,6 +154,9 @@ def open_seal(entries: Iterable[Mapping[str, Json]]) -> Sealed:
     sealed: Sealed | None = None
     closed = False
     for entry in entries:
+        if sealed is not None and len(sealed.amendments) > MOST_AMENDMENTS:
+            msg = f"more than {MOST_AMENDMENTS} amendments of one registration"
+            raise SealBroken(msg)
         if closed:
             msg = "the registration log goes on after the entry that closes it"
             raise SealBroken(msg)

@@ -7,6 +7,7 @@ than signing two entries. A process killed at any moment leaves all of a transac
 """
 
 import asyncio
+import contextlib
 import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +32,7 @@ from assay.kernel.store.protocol import Batch, CheckpointRow, EntryRow, FileRow,
 __all__ = ["Cadence", "State", "Transaction", "Writer"]
 
 _BATCH_LIMIT = 4096
+_PATIENCE_S = 1.0
 _STOPPED = "the run is not open any more; open it again to add to it"
 
 
@@ -214,6 +216,7 @@ class Writer:
         self._orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
         self._turn = threading.Lock()
         self._crowded = False
+        self._committing = False
         self._closed = False
         self._broken: StoreFault | None = None
         self._pending = sum(place.sequence - state.covered.get(log, 0) for log, place in state.places.items())
@@ -244,17 +247,19 @@ class Writer:
             RunClosed: The run is closed.
             StoreFault: The store failed; none of the entries is there.
         """
-        if self._crowded or self._stopped or not self._turn.acquire(blocking=False):
-            return self.submit(order).result()
+        taken = False
         try:
-            self._commit([order])
+            taken = not (self._crowded or self._stopped) and self._turn.acquire(blocking=False)
+            if taken:
+                self._commit([order])
         except BaseException:
             # An interrupt in mid-commit leaves it open what was stored: only a fresh start, which verifies, may write.
             self._broken = StoreFault("interrupted while committing; start again, which verifies what was committed")
             raise
         finally:
-            self._turn.release()
-        return order.done.result()
+            if taken:
+                self._turn.release()
+        return (order.done if taken else self.submit(order)).result()
 
     def checkpoint(self) -> None:
         """Writes a checkpoint now."""
@@ -274,7 +279,12 @@ class Writer:
             if not self._stopped:
                 self._stopped = True
                 self._orders.put(None)
-        self._thread.join()
+        while self._thread.is_alive():
+            self._thread.join(_PATIENCE_S)
+            if self._turn.locked() and not self._committing:
+                # An interrupt between taking the turn and using it left it taken by nobody.
+                with contextlib.suppress(RuntimeError):
+                    self._turn.release()
 
     def _work(self) -> None:
         while True:
@@ -305,6 +315,13 @@ class Writer:
         return self._due is not None and self._clock.monotonic() >= self._due
 
     def _commit(self, orders: list[Order]) -> None:
+        self._committing = True
+        try:
+            self._commit_all(orders)
+        finally:
+            self._committing = False
+
+    def _commit_all(self, orders: list[Order]) -> None:
         draft = _Draft(dict(self._state.places), self._state.registration, self._closed)
         for order in orders:
             # A client that stopped waiting before its turn came is left out whole.

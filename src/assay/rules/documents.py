@@ -60,7 +60,8 @@ def read_file(path: Path, largest: int) -> bytes:
             msg = f"{path}: this is a folder; name a file"
             raise BadInput(msg, path=str(path))
         if not path.exists():
-            msg = f"{path}: there is no such file"
+            where = path.resolve()
+            msg = f"{path}: there is no such file{'' if where == path else f'; looked for {where}'}"
             raise BadInput(msg, path=str(path))
         if not path.is_file():
             msg = f"{path}: this is no regular file"

@@ -39,6 +39,19 @@ _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:
 _ODD_NUMBER: Final = re.compile(r"[-+]?0[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+")
 _NOT_FINITE: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _TIME: Final = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?")
+_HINTS: Final = {
+    "mapping values are not allowed": "a text that holds a colon and a space has to be in quotes",
+    "could not find expected ':'": "a name needs a colon and a space behind it; a text on several lines needs quotes",
+    "unexpected end of stream": "a quote or bracket that was opened is never closed",
+    "unknown escape character": "in double quotes a backslash begins an escape; use single quotes or two backslashes",
+    "expected <block end>": "look for a line indented unlike its neighbours, or for a quote inside a text: double a "
+    "single quote, or put a backslash before a double one",
+    "cannot start any token": "a text that begins with %, @, a backquote or a tab has to be in quotes, and lines are "
+    "indented with spaces",
+    "expected ',' or": "a bracket is not closed, a comma is missing, or a text that holds one of ,[]{} needs quotes",
+}
+"""What to do about a problem of syntax, by words of the reader's message."""
+
 _MOST_DIGITS: Final = 400
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -56,7 +69,7 @@ def read_yaml(text: str) -> Json:
         marked = cast(_MarkedError, error)
         mark = marked.problem_mark or marked.context_mark
         line = "" if mark is None else f"line {mark.line + 1}: "
-        message = f"{line}not YAML: {marked.problem or marked.context}"
+        message = f"{line}not YAML: {marked.problem or marked.context}{_hint(marked.problem or '')}"
         raise MalformedDocument(message, reason="syntax") from error
     except (YAMLError, ValueError) as error:
         message = f"not YAML: {str(error).splitlines()[0]}"
@@ -64,6 +77,11 @@ def read_yaml(text: str) -> Json:
     except RecursionError as error:
         message = f"nested deeper than {MAX_DEPTH} levels"
         raise MalformedDocument(message, reason="too-deep") from error
+
+
+def _hint(problem: str) -> str:
+    """What to do about a problem of syntax, in plain words, where it has a usual cause."""
+    return next((f"; {advice}" for words, advice in _HINTS.items() if words in problem), "")
 
 
 class _Mark(Protocol):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from assay.kernel import canonical
 from assay.kernel.bundle import proven_sequences
 from assay.kernel.layout import Closing, LogSpec
-from assay.kernel.logs import Block, Fault
+from assay.kernel.logs import ATTACHED, Block, Fault
 from assay.kernel.rebuild import Rebuild, marks_of
 from assay.verifier.examination import Examination, LogReading
 from assay.verifier.reading import Scanner
@@ -22,7 +22,6 @@ _STEP_OF = {
 }
 # Registrations, closing entries and attachments are kept in memory; a hostile log may hold nothing else.
 PICKED_LIMIT = 64 << 20
-ATTACHED = b'"kind":"file.attached"'
 
 
 def check_entries(exam: Examination, scanner: Scanner) -> None:

@@ -6,11 +6,15 @@ from pathlib import Path
 from assay.kernel.archive import Span
 from assay.kernel.container import open_container, read_whole
 from assay.kernel.errors import EvidenceInvalid, KeyRefused
+from assay.kernel.layout import REGISTRATION_LOG
 from assay.kernel.manifest import MANIFEST, Manifest, read_manifest
-from assay.kernel.roles import AUTHOR, NOTE_DOMAIN, roles_of
+from assay.kernel.roles import NOTE_DOMAIN, roles_of
 from assay.verifier.examination import Examination
 from assay.verifier.reading import read_file
 from assay.verifier.result import Verification
+
+# A thousandth of what a log may be: a manifest holds one short object a file.
+_MANIFEST_LIMIT = 16 << 20
 
 __all__ = ["check_container", "check_files", "check_manifest"]
 
@@ -42,7 +46,7 @@ def check_manifest(container: Mapping[str, Span], result: Verification) -> Manif
     """
     step = result.step("manifest")
     try:
-        manifest = read_manifest(read_whole(container[MANIFEST]))
+        manifest = read_manifest(read_whole(container[MANIFEST], _MANIFEST_LIMIT))
     except (EvidenceInvalid, KeyRefused) as error:
         step.fail(MANIFEST, error.message)
         return None
@@ -51,8 +55,8 @@ def check_manifest(container: Mapping[str, Span], result: Verification) -> Manif
         # A layout of another system may publish no log heads; where it does, the keys must be all there.
         published = any(key.domain == NOTE_DOMAIN for key in manifest.signers)
         expected = {role: domain for role, domain in expected.items() if domain != NOTE_DOMAIN or published}
-    elif manifest.layout.logs[0].signer != AUTHOR:
-        step.fail(MANIFEST, f"the first log must be signed by {AUTHOR} where there is no registration file")
+    elif manifest.layout.logs[0] != REGISTRATION_LOG:
+        step.fail(MANIFEST, "without a registration file the first log must be the kernel's registration log")
     stated = {key.role: key.domain for key in manifest.signers}
     if stated != expected:
         step.fail(MANIFEST, f"expected exactly the signers {sorted(expected.items())}, got {sorted(stated.items())}")

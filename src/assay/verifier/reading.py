@@ -1,6 +1,7 @@
 """Reading the logs of a bundle in blocks: in bounded memory, and on several cores where that pays."""
 
 import multiprocessing
+import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -19,6 +20,7 @@ __all__ = ["BlockPlan", "FileReading", "Scanner", "lines_of", "read_file"]
 
 # Of one block, so many faults of each check are kept; a bundle in ruins must not fill the memory.
 _KEPT = 5
+_SAFE_PATH = "PYTHONSAFEPATH"
 
 
 class BlockPlan(NamedTuple):
@@ -93,10 +95,15 @@ class Scanner:
         """``jobs`` worker processes; with 1 everything happens in this one."""
         self._jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
+        self._safe_path: str | None = None
 
     def __enter__(self) -> "Scanner":
         """Starts the workers."""
         if self._jobs > 1:
+            # Workers are fresh interpreters: without this they would look for modules in the current folder first, and
+            # that may be the bundle's.
+            self._safe_path = os.environ.get(_SAFE_PATH)
+            os.environ[_SAFE_PATH] = "1"
             self._pool = ProcessPoolExecutor(self._jobs, mp_context=multiprocessing.get_context("spawn"))
         return self
 
@@ -104,6 +111,10 @@ class Scanner:
         """Ends the workers."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
+            if self._safe_path is None:
+                del os.environ[_SAFE_PATH]
+            else:
+                os.environ[_SAFE_PATH] = self._safe_path
 
     def scan(self, spec: LogSpec, key: PublicKey, plans: Iterable[BlockPlan], pick: Sequence[bytes]) -> Iterator[Block]:
         """The blocks of one log, checked, in order."""

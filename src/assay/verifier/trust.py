@@ -39,5 +39,5 @@ def check_trust(exam: Examination, policy: Policy | None, expect_head: str | Non
 def _is_believed(exam: Examination, policy: Policy, key: PublicKey) -> bool:
     # The author's signature over the seal vouches for every key that the seal names.
     author = next((signer for signer in exam.manifest.signers if signer.role == AUTHOR), None)
-    vouched = author is not None and exam.sealed is not None and encode_public(author.raw) in policy.keys
+    vouched = author is not None and exam.sealed is not None and encode_public(author.raw) in policy.authors
     return vouched or encode_public(key.raw) in policy.keys

@@ -2,12 +2,14 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
-from assay.app.cli.echo import Echo, paint
+from assay.app.cli.bundle_argument import check_bundle_argument
+from assay.app.cli.columns import cell_width, pad_text
+from assay.app.cli.echo import Echo, paint, visible
 from assay.app.cli.main import add_common
 from assay.kernel import canonical
 from assay.kernel.archive import Span
@@ -23,6 +25,14 @@ from assay.verifier.reading import lines_of, read_file
 __all__ = ["configure", "execute"]
 
 _MOST: Final = 1_000_000_000
+# What each part of the overview lists, in the order of its members.
+_HEADINGS: Final = {
+    "amendments": ("at", "why", "seen"),
+    "logs": ("log", "file", "entries"),
+    "keys": ("role", "key id", "public key"),
+    "files": ("file", "bytes"),
+}
+_NUMERIC: Final = ("entries", "bytes")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,10 +57,11 @@ Nothing is verified here: `assay verify` does that."""
 
 def execute(arguments: argparse.Namespace, echo: Echo) -> int:
     """Prints what was asked for."""
+    check_bundle_argument(arguments.bundle)
     container = open_container(arguments.bundle)
     if MANIFEST not in container:
-        msg = f"{arguments.bundle} holds no {MANIFEST}: it is not a bundle"
-        raise BadInput(msg, path=str(arguments.bundle))
+        msg = f"{arguments.bundle} lacks its {MANIFEST}: `assay verify {arguments.bundle}` says what else is wrong"
+        raise EvidenceInvalid(msg, path=str(arguments.bundle))
     try:
         manifest = read_manifest(read_whole(container[MANIFEST]))
     except KeyRefused as error:  # the bundle's key, not the caller's
@@ -89,6 +100,10 @@ def _print_log(container: Mapping[str, Span], manifest: Manifest, arguments: arg
         raise BadInput(msg)
     spec = manifest.layout.log(arguments.log)
     lines = [*islice(_lines(container, spec), arguments.first - 1, arguments.first - 1 + arguments.count)]
+    if not lines and arguments.count and arguments.first > 1:
+        held = read_file(container[spec.file], plan=True).lines
+        msg = f"log {spec.name!r} has {held} entries; got --from {arguments.first}"
+        raise BadInput(msg)
     if arguments.json:
         entries: list[Json] = [canonical.loads(line) for line in lines]
         echo.json({"schema": "assay.entries", "version": 1, "log": spec.name, "entries": entries})
@@ -143,13 +158,22 @@ def _sealed(container: Mapping[str, Span], manifest: Manifest) -> Sealed | None:
 def _print_overview(overview: dict[str, Json], echo: Echo) -> None:
     echo.result(paint(f"lab           {overview['lab']}", "strong"))
     echo.result(f"registration  {overview['registration']}\nsealed at     {overview['sealedAt']}")
-    for name in ("amendments", "logs", "keys", "files"):
-        listed = overview[name]
-        echo.result(paint(f"\n{name}", "strong"))
-        for item in listed if isinstance(listed, list) else ():
-            echo.result(
-                "  " + "  ".join(str(value) for value in item.values()) if isinstance(item, dict) else str(item)
-            )
+    for name, headings in _HEADINGS.items():
+        rows = cast("list[dict[str, Json]]", overview[name])  # as _overview puts them together
+        if rows:
+            echo.result(paint(f"\n{name}", "strong"))
+            for line in _column_lines([headings, *([str(value) for value in row.values()] for row in rows)]):
+                echo.result(line)
     echo.result(paint("\nregistration document", "strong"))
     echo.result(json.dumps(overview["document"], indent=2, ensure_ascii=False))
     echo.result(paint("\nnothing was verified here; `assay verify` does that", "muted"))
+
+
+def _column_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The rows as aligned lines, numbers flush right; the first row is the headings."""
+    shown = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_width, column)) for column in zip(*shown, strict=True)]
+    for row in shown:
+        cells = zip(row, rows[0], widths, strict=True)
+        padded = (pad_text(cell, width, right=heading in _NUMERIC) for cell, heading, width in cells)
+        yield f"  {'  '.join(padded)}".rstrip()

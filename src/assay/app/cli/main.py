@@ -123,13 +123,18 @@ def main(argv: Sequence[str]) -> int:
     try:
         return _dispatch(list(argv), echo)
     except KeyboardInterrupt:
-        msg = "interrupted; what was committed is kept, and the same command goes on from there"
-        return _tell(_Interrupted(msg), echo, as_json=as_json)
+        return _tell(_Interrupted(_interruption(argv)), echo, as_json=as_json)
     except Exception as error:
         named = _classify(error)
         if isinstance(named, InvariantBroken) and os.environ.get("ASSAY_DEBUG"):
             raise
         return _tell(named, echo, as_json=as_json)
+
+
+def _interruption(argv: Sequence[str]) -> str:
+    if argv[:1] == ["run"]:
+        return "interrupted; what was committed is kept, and the same command goes on from there"
+    return "interrupted"
 
 
 def _dispatch(argv: list[str], echo: Echo) -> int:

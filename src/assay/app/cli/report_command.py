@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from assay.app.cli.bundle_argument import check_bundle_argument
 from assay.app.cli.echo import Echo, paint
 from assay.app.cli.main import add_common
 from assay.app.cli.run_command import load_extra
@@ -36,6 +37,7 @@ The bundle is verified first, and the report is made from the verdict derived he
 
 def execute(arguments: argparse.Namespace, echo: Echo) -> int:
     """Verifies the bundle, then shows the verdict that was derived from it."""
+    check_bundle_argument(arguments.bundle)
     result = verify_bundle(arguments.bundle, Question(labs=InstalledLabs()))
     verdict = _verdict(result, arguments.bundle)
     lab: Lab[Any] = find_lab(str(result.facts["lab"]))

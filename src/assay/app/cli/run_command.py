@@ -59,8 +59,9 @@ def execute(arguments: argparse.Namespace, echo: Echo) -> int:
             }
         )
     else:
-        echo.result(*terminal.lay_out(finished.report, echo.width, unicode=echo.unicode))
+        echo.result(*terminal.summarise(finished.report, echo.width, unicode=echo.unicode), "\n")
         echo.result(f"bundle  {finished.bundle}\nhead    {finished.head}\nverify  assay verify {finished.bundle}")
+        echo.result(f"`assay report {finished.bundle}` shows everything")
     return 4 if finished.report.tone == "refused" else 0
 
 
@@ -87,5 +88,5 @@ def load_extra(module: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("assay"):
             raise
-        msg = f"this needs {error.name}, which the base install leaves out: pip install 'assay[app]'"
+        msg = f"this needs {error.name}, which the base install leaves out; in Assay's checkout: pip install '.[app]'"
         raise MissingMaterial(msg, missing=error.name) from error

@@ -10,9 +10,9 @@ from assay.app.cli.columns import cell_width, cut_text, pad_text, table_lines, w
 from assay.app.cli.echo import Span, Tone, paint
 from assay.app.cli.glyphs import ASCII, UNICODE, Glyphs
 from assay.app.cli.plots import Line, forest_lines, funnel_lines
-from assay.verifier.figures import Block, Forest, Paragraph, Report, Section, Table
+from assay.verifier.figures import Block, Forest, Funnel, Paragraph, Report, Section, Table
 
-__all__ = ["lay_out", "render_terminal"]
+__all__ = ["lay_out", "render_terminal", "summarise"]
 
 _NARROWEST = 40
 _INDENT = "  "
@@ -30,6 +30,42 @@ def lay_out(report: Report, width: int = 80, *, unicode: bool = True) -> tuple[S
     lines = [*_prose(report.title, width, glyphs, tone="strong"), [], *_verdict_lines(report, width, glyphs)]
     for section in report.sections:
         lines += [[], *_section_lines(section, width, glyphs)]
+    return _join(lines)
+
+
+def summarise(report: Report, width: int = 80, *, unicode: bool = True) -> tuple[Span, ...]:
+    """What a reader of the report looks for first, as spans: the verdict, its facts, what warns and what was removed.
+
+    Each warning, and each stage of a funnel that removed something, has one line; it is cut to the width.
+    """
+    glyphs = UNICODE if unicode else ASCII
+    width = max(width, _NARROWEST)
+    lines = [*_prose(report.title, width, glyphs, tone="strong"), [], *_verdict_lines(report, width, glyphs)]
+    blocks = [block for section in report.sections for block in section.blocks]
+    for kind in (Paragraph, Funnel):
+        short = [line for block in blocks if isinstance(block, kind) for line in _short_lines(block, width, glyphs)]
+        lines += [[], *short] if short else []
+    return _join(lines)
+
+
+def _short_lines(block: Block, width: int, glyphs: Glyphs) -> list[Line]:
+    if isinstance(block, Paragraph) and block.tone == "warning":
+        return [[paint(_cut(f"Warning: {block.text}", width, glyphs), "warning")]]
+    if not isinstance(block, Funnel):
+        return []
+    texts = [
+        f"−{stage.excluded:,} of {stage.entering:,}  {stage.name}: {stage.reason}"
+        for stage in block.stages
+        if stage.excluded
+    ]
+    return [[Span(text=_cut(text, width, glyphs))] for text in texts]
+
+
+def _cut(text: str, width: int, glyphs: Glyphs) -> str:
+    return cut_text(glyphs.clean(text.replace("\n", " ")), width, glyphs.cut)
+
+
+def _join(lines: Iterable[Line]) -> tuple[Span, ...]:
     return tuple(span for line in lines for span in (*line, Span(text="\n")))
 
 

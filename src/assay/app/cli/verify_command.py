@@ -1,13 +1,16 @@
 """`assay verify`: check a bundle and derive its verdict again, offline; needs the base install only."""
 
 import argparse
+from itertools import groupby
 from pathlib import Path
 
+from assay.app.cli.bundle_argument import check_bundle_argument
 from assay.app.cli.echo import Echo, Span, Tone, paint
 from assay.app.cli.main import add_common
 from assay.app.wiring import InstalledLabs
 from assay.kernel.digests import to_raw
 from assay.kernel.errors import BadInput, MalformedDocument
+from assay.kernel.roles import AUTHOR
 from assay.verifier.policy import Policy, read_policy
 from assay.verifier.result import LIMITS, Outcome, StepResult, Verification
 from assay.verifier.verify import Question, verify_bundle
@@ -55,6 +58,7 @@ outcomes: authentic, consistent → 0 · invalid, untrusted → 1 · incomplete,
 
 def execute(arguments: argparse.Namespace, echo: Echo) -> int:
     """Verifies and returns the outcome's exit code."""
+    check_bundle_argument(arguments.bundle)
     question = Question(
         policy=_read_policy(arguments.policy) if arguments.policy else None,
         expect_head=_read_head(arguments.expect_head) if arguments.expect_head else None,
@@ -77,7 +81,11 @@ def _read_policy(path: Path) -> Policy:
     except OSError as error:
         msg = f"cannot read the policy {path}: {error.strerror}"
         raise BadInput(msg, path=str(path)) from error
-    return read_policy(data, path.name)
+    try:
+        return read_policy(data, path.name)
+    except BadInput as error:
+        msg = f"{error.message}; `assay keys policy ed25519-pub:… > trust.json` writes one"
+        raise BadInput(msg, **error.details) from error
 
 
 def _read_head(text: str) -> str:
@@ -92,9 +100,9 @@ def _read_head(text: str) -> str:
 def describe(result: Verification, *, quiet: bool = False) -> list[Span | str]:
     """The report for people: one line a step, what failed where, and the outcome last."""
     parts: list[Span | str] = []
-    for step in result.steps:
-        if not quiet or step.status == "failed":
-            parts += _step_lines(step)
+    for skipped, group in groupby(result.steps, key=lambda step: step.status == "skipped"):
+        steps = [step for step in group if not quiet or step.status == "failed"]
+        parts += _skipped_line(steps) if skipped and len(steps) > 1 else [p for s in steps for p in _step_lines(s)]
     if not quiet:
         parts += ["\n", *(f"{name:<13} {value}\n" for name, value in _facts(result))]
         parts += _key_lines(result)
@@ -117,6 +125,14 @@ def _step_lines(step: StepResult) -> list[Span | str]:
     return lines
 
 
+def _skipped_line(steps: list[StepResult]) -> list[Span | str]:
+    """Steps that an earlier failure left nothing to check for, in one line; their notes are one and the same."""
+    notes = " · ".join(dict.fromkeys(step.note for step in steps if step.note))
+    lines: list[Span | str] = [f"{steps[0].number}-{steps[-1].number}  ", paint(f"{'skipped':<10}", "muted")]
+    lines += [f" {len(steps)} steps", paint(f" ({notes})", "muted") if notes else "", "\n"]
+    return lines
+
+
 def _facts(result: Verification) -> list[tuple[str, str]]:
     names = (("lab", "lab"), ("registration", "registration"), ("head", "head"))
     return [(label, str(result.facts[name])) for label, name in names if name in result.facts]
@@ -124,4 +140,9 @@ def _facts(result: Verification) -> list[tuple[str, str]]:
 
 def _key_lines(result: Verification) -> list[Span | str]:
     words = {True: "believed", False: "NOT believed", None: "met"}
-    return [f"{words[key.believed]:<13} {key.public}  {key.role}\n" for key in result.keys]
+    lines: list[Span | str] = [f"{words[key.believed]:<13} {key.public}  {key.role}\n" for key in result.keys]
+    author = next((key.public for key in result.keys if key.role == AUTHOR and key.believed is False), None)
+    if author is None:
+        return lines
+    how = f"if its owner gave you that key, `assay keys policy {author} > trust.json` believes it"
+    return [paint(f"signed by the author key {author}, which the policy does not name; {how}\n", "warning"), *lines]

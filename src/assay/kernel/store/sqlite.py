@@ -178,9 +178,10 @@ class SqliteStore:
         return [ForkRow(*row) for row in self._guard("read", lambda: self._reader.execute(query).fetchall())]
 
     def close(self) -> None:
-        """Closes the file and gives the lock back."""
-        for connection in self._connections:
-            connection.close()
+        """Closes the file and gives the lock back; waits for a commit under way."""
+        with self._writing:
+            for connection in self._connections:
+                connection.close()
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1

@@ -15,12 +15,29 @@ from assay.rules.names import describe, show
 from assay.rules.predicates import FieldType, Forbidden, Kind
 from assay.stats.exact import read_share
 
-__all__ = ["ANOTHER_ARM", "MISSING_IN_CONTROL", "MISSING_IN_TREATMENT", "check_rules", "read_admission"]
+__all__ = [
+    "ANOTHER_ARM",
+    "MISSING_IN_CONTROL",
+    "MISSING_IN_TREATMENT",
+    "NO_OUTCOME_IN_CONTROL",
+    "NO_OUTCOME_IN_TREATMENT",
+    "check_rules",
+    "read_admission",
+]
 
 ANOTHER_ARM: Final = "another-arm"
 MISSING_IN_TREATMENT: Final = "unit-missing-in-treatment"
 MISSING_IN_CONTROL: Final = "unit-missing-in-control"
-_RESERVED: Final = (ANOTHER_ARM, MISSING_IN_TREATMENT, MISSING_IN_CONTROL)
+NO_OUTCOME_IN_TREATMENT: Final = "outcome-missing-in-treatment"
+NO_OUTCOME_IN_CONTROL: Final = "outcome-missing-in-control"
+_RESERVED: Final = (
+    ANOTHER_ARM,
+    MISSING_IN_TREATMENT,
+    MISSING_IN_CONTROL,
+    NO_OUTCOME_IN_TREATMENT,
+    NO_OUTCOME_IN_CONTROL,
+)
+_UNDECLARED: Final = ": unknown field "
 
 
 def check_rules(copy: dict[str, Json]) -> Iterator[str]:
@@ -92,7 +109,9 @@ def read_admission(
     columns: Columns, more: Mapping[str, Kind], document: Json
 ) -> tuple[tuple[Stage, ...], tuple[str, ...]]:
     """The admission stages, and every problem found in them."""
-    return read_stages(document, _list_fields(columns, more), "admission", _RESERVED)
+    stages, problems = read_stages(document, _list_fields(columns, more), "admission", _RESERVED)
+    hint = "; a column that admission reads is declared first: add it under data.more, with its type"
+    return stages, tuple(f"{problem}{hint}" if _UNDECLARED in problem else problem for problem in problems)
 
 
 def _check_outcome(outcome: Binary | Real, file: str) -> Iterator[str]:

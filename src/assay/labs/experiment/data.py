@@ -98,7 +98,8 @@ def _check_digest(path: Path, data: bytes, experiment: Experiment) -> None:
     if found != registered:
         msg = (
             f"{path}: the file's SHA-256 is {found}, registered was {registered}; "
-            "register the file you mean, or restore it"
+            f"restore the file, or register this one: `sha256sum {path.name}` prints its digest for data.sha256, and "
+            "`assay experiment new` writes the registration anew"
         )
         raise BadInput(msg, path=str(path), found=found, registered=registered)
 

@@ -1,6 +1,6 @@
 """The numbers of an analysis as members of the verdict; each is rounded once, from its exact value."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Final
 
@@ -24,15 +24,15 @@ _INVERTED: Final = (
 _OPEN: Final = "; an end that is null is open, because so few clusters reject nothing there"
 
 
-def number_members(analysis: Analysis, experiment: Experiment) -> dict[str, Json]:
-    """The members of the verdict that hold numbers."""
+def number_members(analysis: Analysis, experiment: Experiment, missing: Mapping[str, int]) -> dict[str, Json]:
+    """The members of the verdict that hold numbers; *missing* counts the units of each cluster that are in no pair."""
     return {
         "counts": _counts(analysis) if isinstance(experiment.outcome, Binary) else None,
         "estimate": _estimate(analysis, experiment),
         "interval": _interval(analysis, experiment),
         "signFlipInterval": _inverted(analysis),
         "test": _test(analysis, experiment),
-        "clusters": [*_clusters(analysis, experiment)],
+        "clusters": [*_clusters(analysis, experiment, missing)],
         "contrast": _contrast(analysis, experiment),
     }
 
@@ -104,7 +104,7 @@ def _test(analysis: Analysis, experiment: Experiment) -> dict[str, Json]:
     return members | ({"seed": registered.seed} if drawn else {})
 
 
-def _clusters(analysis: Analysis, experiment: Experiment) -> Iterator[dict[str, Json]]:
+def _clusters(analysis: Analysis, experiment: Experiment, missing: Mapping[str, int]) -> Iterator[dict[str, Json]]:
     treatment, control, differences = analysis.treatment, analysis.control, analysis.differences
     binary = isinstance(experiment.outcome, Binary)
     for place, cluster in enumerate(differences.ids):
@@ -113,6 +113,7 @@ def _clusters(analysis: Analysis, experiment: Experiment) -> Iterator[dict[str, 
         yield {
             "cluster": cluster,
             "pairs": pairs,
+            "missing": missing.get(cluster, 0),
             "treatmentMean": float(Fraction(treatment.sums[place], treatment.scale * pairs)),
             "controlMean": float(Fraction(control.sums[place], control.scale * pairs)),
             "difference": float(Fraction(differences.sums[place], differences.scale * pairs)),

@@ -47,7 +47,7 @@ EXPECTED: Final[Mapping[str, str]] = {
     "outcome.false[]": "text, a whole number, or true or false",
     "outcome.min": "a number, or null for no bound",
     "outcome.max": "a number, or null for no bound",
-    "outcome.missing": "refuse (or, of a binary outcome, failure)",
+    "outcome.missing": "refuse, exclude or, of a binary outcome, failure",
     "admission": "a list of stages {id, keep, reason}",
     "estimand": "an object {kind}",
     "estimand.kind": "paired-difference-of-means",
@@ -133,8 +133,16 @@ def _word(kind: str, place: _Place) -> str:
     if kind == "missing" or (kind == "union_tag_not_found" and path == "outcome.kind"):
         return f"{path}: is missing; expected {expected}"
     if kind == "extra_forbidden" or expected is None:
-        return f"{path}: unknown member; {nearest(path.rpartition('.')[2], _list_members(place))}"
+        return f"{path}: unknown member; {_find_home(path) or nearest(path.rpartition('.')[2], _list_members(place))}"
+    if path == "outcome.missing" and place.value == "failure":
+        return f"{path}: the outcome is real, so no value stands for a failure; expected refuse or exclude"
     return f"{path}: expected {expected}, got {describe(place.value)}"
+
+
+def _find_home(path: str) -> str:
+    """Where a member of the whole document belongs, if sections know its name."""
+    homes = [known.rpartition(".")[0] for known in EXPECTED if known.endswith(f".{path}") and known.count(".") == 1]
+    return f"it belongs under {' or '.join(homes)}; move it there, indented" if homes else ""
 
 
 def _list_members(place: _Place) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from assay.kernel.canonical import Json
 from assay.labs.experiment.analysis import least_p
 from assay.labs.experiment.pairing import Pairing
 from assay.labs.experiment.registration import Experiment
+from assay.labs.experiment.sections import Binary
 from assay.labs.experiment.signals import REFUSED
 from assay.stats.exact import read_share
 from assay.stats.power import least_clusters
@@ -44,8 +45,8 @@ def _check_floor(pairing: Pairing, experiment: Experiment) -> list[Json]:
     needed = least_clusters(alpha)
     count = f"{clusters} cluster{'s' * (clusters != 1)}"
     message = (
-        f"with {count} the least p-value that the registered test can give, however large the effect, is {floor}, "
-        f"which is above the registered alpha of {alpha}; at least {needed} clusters are needed"
+        f"with {count} the least p-value that the registered test can give, however large the effect, is "
+        f"{float(floor):.4f} ({floor}), which is above the registered alpha of {alpha}; at least {needed} clusters are needed"
     )
     details: dict[str, Json] = {
         "clusters": clusters,
@@ -61,10 +62,11 @@ def _check_missing(pairing: Pairing, experiment: Experiment) -> list[Json]:
     control = [pair.unit for pair in pairing.pairs if pair.control is None]
     if experiment.outcome.missing != "refuse" or not (treatment or control):
         return []
+    failure = ", and `missing: failure` counts it as a failure" if isinstance(experiment.outcome, Binary) else ""
     message = (
         f"{len(treatment)} admitted rows of the treatment arm and {len(control)} of the control arm have no outcome, "
-        "and a missing outcome is registered as a reason to refuse; an admission stage can say which rows are left "
-        "out, and why"
+        "and a missing outcome is registered as a reason to refuse; in another registration, `missing: exclude` leaves "
+        f"such a pair out, counted and noted{failure}"
     )
     units = sorted({*treatment, *control})
     details: dict[str, Json] = {

@@ -1,15 +1,19 @@
 """Tables and figures of an experiment's verdict."""
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any, Final, cast
 
-from assay.verifier.figures import Block, Forest, ForestRow, Funnel, FunnelStage, Paragraph, Report, Section, Table
+from assay.labs.experiment.funnel_figure import draw_funnel
+from assay.verifier.figures import Block, Forest, ForestRow, Paragraph, Report, Section, Table
 from assay.verifier.lab import Record
 
 __all__ = ["report"]
 
 _LEAST_P_SHOWN: Final = 1e-4
 _LEAST_SHOWN: Final = 1e-3
+_LARGEST_DENOMINATOR: Final = 2**21  # of a floor: there are at most 2^20 signs and 10^6 draws
+_MISSING: Final = "missing: units of the cluster that are not compared, for want of a row or an outcome in an arm"
 _SIGNALS: Final = ("significant", "direction", "interval")
 
 
@@ -32,12 +36,20 @@ def report(verdict: Record) -> Report:
 def _headline(v: Mapping[str, Any]) -> str:
     if v["refusals"]:
         return v["refusals"][0]["message"]
-    return f"{v['decision']['verdict']}: {v['decision']['says']}"
+    return _say(v["decision"])
+
+
+def _say(decision: Mapping[str, Any]) -> str:
+    """What the branch says, then its name."""
+    return f"{decision['says'].rstrip().removesuffix('.')} ({decision['verdict']})"
 
 
 def _show(value: float, sign: str = "") -> str:
     """Four decimals, or three digits of what four decimals would hide."""
-    return format(value, f"{sign}.4f" if value == 0 or abs(value) >= _LEAST_SHOWN else f"{sign}.3g")
+    if value == 0:
+        return "0.0000"
+    shown = format(value, f"{sign}.4f" if abs(value) >= _LEAST_SHOWN else f"{sign}.3g")
+    return shown.replace("-", "−")
 
 
 def _signed(value: float) -> str:
@@ -63,6 +75,13 @@ def _p_text(test: Mapping[str, Any]) -> str:
     return f"{_p_value(p['value'])} ({p['numerator']:,} of {p['denominator']:,}, {test['method']})"
 
 
+def _floor_text(test: Mapping[str, Any]) -> str:
+    """The least p, written as p is."""
+    p, floor = test["p"], Fraction(test["floor"]).limit_denominator(_LARGEST_DENOMINATOR)
+    times = p["denominator"] // floor.denominator if p["denominator"] % floor.denominator == 0 else 1
+    return f"{_p_value(test['floor'])} ({floor.numerator * times:,} of {floor.denominator * times:,})"
+
+
 def _facts(v: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "treatment", v["arms"]["treatment"]
     yield "control", v["arms"]["control"]
@@ -77,7 +96,7 @@ def _facts(v: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _sections(v: Mapping[str, Any], *, refused: bool) -> Iterator[Section]:
     yield Section(title="Decision", blocks=tuple(_decision(v, refused=refused)))
-    yield Section(title="What entered", blocks=(_funnel(v["funnel"]),))
+    yield Section(title="What entered", blocks=(draw_funnel(v["funnel"], v["arms"]),))
     if not refused:
         yield Section(title="By cluster", blocks=(_forest(v), _cluster_table(v)))
         yield Section(title="Test and intervals", blocks=(_numbers(v), *_counts(v)))
@@ -87,39 +106,21 @@ def _sections(v: Mapping[str, Any], *, refused: bool) -> Iterator[Section]:
 
 def _decision(v: Mapping[str, Any], *, refused: bool) -> Iterator[Block]:
     if refused:
-        for refusal in v["refusals"]:
+        first, *others = v["refusals"]  # the first is the headline
+        for refusal in others:
             yield Paragraph(text=f"{refusal['code']}: {refusal['message']}", tone="warning")
-        yield Paragraph(text="Nothing was computed: no effect, no p-value, no interval.")
+        code = first["code"]
+        yield Paragraph(text=f"Turned down by the rule {code}. Nothing was computed: no effect, no p-value, no interval.")
     else:
         signals = v["decision"]["signals"]
         yield Table(
             title=f"Branch {v['decision']['branch'] + 1} of the registered table was the first to hold",
             columns=("signal", "value"),
             rows=tuple((name, str(signals[name]).lower()) for name in _SIGNALS),
-            note=f"{v['decision']['verdict']}: {v['decision']['says']}",
+            note=_say(v["decision"]),
         )
     for note in v["notes"]:
         yield Paragraph(text=note["message"], tone="warning")
-
-
-def _funnel(funnel: Mapping[str, Any]) -> Funnel:
-    return Funnel(
-        title="From the source to the comparison",
-        unit=funnel["unit"],
-        input=funnel["input"],
-        stages=tuple(
-            FunnelStage(
-                name=stage["id"],
-                reason=stage["reason"],
-                entering=stage["entering"],
-                excluded=stage["excluded"],
-                remaining=stage["remaining"],
-            )
-            for stage in funnel["stages"]
-        ),
-        surviving=funnel["surviving"],
-        note=f"{funnel['surviving']:,} rows make {funnel['pairs']:,} pairs",
-    )
 
 
 def _forest(v: Mapping[str, Any]) -> Forest:
@@ -149,12 +150,13 @@ def _forest(v: Mapping[str, Any]) -> Forest:
 
 def _cluster_table(v: Mapping[str, Any]) -> Table:
     binary = v["counts"] is not None
-    columns = ("cluster", "pairs", "treatment", "control", "difference")
+    columns = ("cluster", "pairs", "missing", "treatment", "control", "difference")
     extra = ("won", "lost") if binary else ()
     rows = tuple(
         (
             c["cluster"],
             f"{c['pairs']:,}",
+            f"{c['missing']:,}",
             _show(c["treatmentMean"]),
             _show(c["controlMean"]),
             _signed(c["difference"]),
@@ -163,7 +165,7 @@ def _cluster_table(v: Mapping[str, Any]) -> Table:
         for c in v["clusters"]
     )
     numeric = tuple(range(1, len(columns) + len(extra)))
-    return Table(title="Clusters", columns=(*columns, *extra), rows=rows, numeric=numeric)
+    return Table(title="Clusters", columns=(*columns, *extra), rows=rows, numeric=numeric, note=_MISSING)
 
 
 def _numbers(v: Mapping[str, Any]) -> Table:
@@ -179,7 +181,7 @@ def _numbers(v: Mapping[str, Any]) -> Table:
         ("interval that inverts the test", _span(v["signFlipInterval"])),
         (f"{test['kind']}, {test['alternative']}", f"p = {_p_text(test)}"),
         ("alpha", f"{test['alpha']}"),
-        ("least p this design could give", f"{test['floor']:.4g}"),
+        ("least p this design could give", _floor_text(test)),
     ]
     return Table(title="Numbers", columns=("what", "value"), rows=tuple(rows), numeric=(1,))
 

@@ -91,7 +91,7 @@ class Binary(Section):
     kind: Literal["binary"]
     true: Annotated[tuple[Mark, ...], Field(min_length=1)]
     false: Annotated[tuple[Mark, ...], Field(min_length=1)]
-    missing: Literal["refuse", "failure"] = "refuse"
+    missing: Literal["refuse", "exclude", "failure"] = "refuse"
 
 
 class Real(Section):
@@ -100,7 +100,7 @@ class Real(Section):
     kind: Literal["real"]
     min: float | None = None
     max: float | None = None
-    missing: Literal["refuse"] = "refuse"
+    missing: Literal["refuse", "exclude"] = "refuse"
 
 
 Outcome: TypeAlias = Annotated[Binary | Real, Field(discriminator="kind")]

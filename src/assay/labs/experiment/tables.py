@@ -55,7 +55,9 @@ def list_columns(text: str, file: str) -> tuple[str, ...]:
         BadInput: It cannot be read.
     """
     if file.endswith(".csv"):
-        return tuple(next(_split_csv(text, file))[1])
+        header = next(_split_csv(text, file))[1]
+        _check_separator(header, file)
+        return tuple(header)
     return tuple(dict.fromkeys(name for _, cells in _split_jsonl(text, file) for name in cells))
 
 
@@ -89,6 +91,7 @@ def _split_csv(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
 def _read_csv(text: str, file: str, columns: Sequence[str]) -> Iterator[Line]:
     records = _split_csv(text, file)
     _, header = next(records)
+    _check_separator(header, file)
     twice = [name for name, count in Counter(header).items() if count > 1]
     if twice:
         _refuse(file, f"line 1: two columns are named {show(twice[0])}; give each its own name")
@@ -98,6 +101,13 @@ def _read_csv(text: str, file: str, columns: Sequence[str]) -> Iterator[Line]:
         if len(record) != len(header):
             _refuse(file, f"line {line}: expected {len(header)} cells, as in the header, got {len(record)}")
         yield line, {name: record[place] for name, place in places}
+
+
+def _check_separator(header: Sequence[str], file: str) -> None:
+    found = next((mark for mark in ";\t|" if len(header) == 1 and mark in header[0]), None)
+    if found:
+        name = "a tab" if found == "\t" else found
+        _refuse(file, f"line 1: the header looks separated by {name}; save the file with commas between the cells")
 
 
 def _split_jsonl(text: str, file: str) -> Iterator[tuple[int, dict[str, Cell]]]:

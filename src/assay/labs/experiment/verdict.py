@@ -5,10 +5,11 @@ contrast. The power floor is looked at before any outcome is.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, cast
 
-from assay.kernel.canonical import Json
+from assay.kernel.canonical import Json, dumps, loads
 from assay.kernel.seal import registration_digest
+from assay.labs.experiment.absences import list_absence_notes
 from assay.labs.experiment.analysis import Analysis, analyse, complete_pairs
 from assay.labs.experiment.numbers import NO_NUMBERS, number_members
 from assay.labs.experiment.pairing import Pairing, pair_rows
@@ -31,21 +32,29 @@ FEW_CLUSTERS: Final = 30
 def derive(experiment: Experiment, evidence: Evidence) -> dict[str, Json]:
     """The verdict, the same bytes on any machine, whatever the order of rows in the source.
 
+    Its values are those that its bytes give when they are read: a whole number is an integer.
+
     Raises:
         EvidenceInvalid: The rows in evidence cannot be those of a run under this registration.
     """
+    return cast(dict[str, Json], loads(dumps(_derive(experiment, evidence))))
+
+
+def _derive(experiment: Experiment, evidence: Evidence) -> dict[str, Json]:
     pairing = pair_rows(list_rows(experiment, evidence), experiment)
     refusals = list_refusals(pairing, experiment)
     verdict = _head(experiment)
     verdict["funnel"] = _funnel(pairing)
     verdict["refusals"] = refusals
     if refusals:
-        verdict |= {**NO_NUMBERS, "decision": refused_decision(refusals), "notes": [_RETROSPECTIVE]}
+        notes = [_RETROSPECTIVE, *list_absence_notes(pairing.absences, experiment)]
+        verdict |= {**NO_NUMBERS, "decision": refused_decision(refusals), "notes": notes}
         return verdict
     pairs, filled = complete_pairs(pairing.pairs, experiment)
     analysis = analyse(pairs, experiment)
-    verdict |= number_members(analysis, experiment)
-    verdict |= {"decision": _decide(analysis, experiment), "notes": [*_notes(analysis, filled)]}
+    verdict |= number_members(analysis, experiment, pairing.absences.clusters)
+    notes = [*_notes(analysis, filled), *list_absence_notes(pairing.absences, experiment)]
+    verdict |= {"decision": _decide(analysis, experiment), "notes": notes}
     return verdict
 
 
@@ -107,8 +116,8 @@ def _note(code: str, message: str) -> dict[str, Json]:
 
 _RETROSPECTIVE: Final[Json] = _note(
     "retrospective",
-    "the data existed before this was registered, and seenBefore says who had seen what; the verdict shows what the "
-    "registered rules give, not that they were chosen blind",
+    "the data existed before this was registered, and the account of who had seen what is sealed with the rest; the "
+    "verdict shows what the registered rules give, not that they were chosen blind",
 )
 
 
@@ -119,7 +128,7 @@ def _notes(analysis: Analysis, filled: int) -> Iterator[Json]:
         yield _note(
             "few-clusters",
             f"with {clusters} clusters a percentile bootstrap under-covers: its interval tends to be too short; the "
-            "test decides, and signFlipInterval is the interval that inverts it",
+            "test decides, and the interval that inverts the test stands beside it",
         )
     if analysis.test.method == "monte-carlo":
         yield _note(
