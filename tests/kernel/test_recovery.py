@@ -30,6 +30,7 @@ def written(tmp_path_factory, plan):
         for number in range(1, ROWS):
             with run.transaction() as transaction:
                 transaction.append("rows", {"kind": "row", "number": number})
+        run.attach("notes.txt", b"as attached\n")
         run.writer.checkpoint()
     return folder
 
@@ -77,7 +78,7 @@ def test_what_was_committed_is_taken_up_where_it_ended(take_up, tamper):
     ((last,),) = tamper("SELECT hash FROM log_rows ORDER BY sequence DESC LIMIT 1")
     assert state.places["rows"].hash == last
     assert state.frontiers["rows"].size == ROWS
-    assert state.covered == {"registration": 1, "rows": ROWS, "decisions": 1}
+    assert state.covered == {"registration": 1, "rows": ROWS, "decisions": 2}
     ((count, hashes),) = tamper("SELECT count(*), max(hash) FILTER (WHERE sequence = 3) FROM checkpoints")
     assert state.checkpoints == (count, hashes)
     assert state.registration.startswith("sha256:")
@@ -99,7 +100,7 @@ def test_what_was_committed_is_taken_up_where_it_ended(take_up, tamper):
         ("DELETE FROM log_rows WHERE sequence = 1", "entry 1"),
         ("DELETE FROM log_rows WHERE sequence = 20", "covers 20 entries, there are 19"),
         ("DELETE FROM log_rows", "covers 2 entries|covers 1 entries"),
-        ("DELETE FROM log_decisions", "covers 1 entries, there are 0"),
+        ("DELETE FROM log_decisions", "covers [12] entries, there are 0"),
     ],
 )
 def test_changed_entries(take_up, tamper, statement, message):
@@ -124,6 +125,28 @@ def test_changed_entries(take_up, tamper, statement, message):
 def test_changed_checkpoints(take_up, tamper, statement, error):
     tamper(statement)
     with pytest.raises(error):
+        take_up()
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("UPDATE files SET data = x'00'", "notes.txt with SHA-256 6e34.*its entry commits"),
+        ("DELETE FROM files", "notes.txt with SHA-256 None"),
+        ("UPDATE files SET path = 'other.txt'", "notes.txt"),
+        ("INSERT INTO files VALUES ('more.txt', x'00')", "more.txt.*commits None"),
+    ],
+)
+def test_changed_files(take_up, tamper, statement, message):
+    tamper(statement)
+    with pytest.raises(BrokenChain, match=message):
+        take_up()
+
+
+def test_changed_heads(take_up, tamper):
+    """The heads that an earlier checkpoint published, in place of the last one's."""
+    tamper("UPDATE checkpoints SET notes = (SELECT notes FROM checkpoints WHERE sequence = 0)")
+    with pytest.raises(BrokenChain, match="published head of log"):
         take_up()
 
 

@@ -46,12 +46,12 @@ def recover(store: Store, layout: Layout, keys: Mapping[str, PublicKey], digests
         raise MalformedDocument(msg, reason="keys")
     _refuse_fork(store)
     points = _read_checkpoints(store, layout, keys, digests)
-    _check_files(store, layout)
-    _check_notes(store, layout, keys, points)
     state = State.empty(layout)
     for spec in layout.logs:
         rebuilt = _rebuild(store, layout, spec, keys[spec.signer], points)
         state.frontiers[spec.name], state.places[spec.name] = rebuilt.frontier, rebuilt.place
+    _check_files(store, layout)
+    _check_notes(store, layout, keys, points)
     if points:
         last = points[-1]
         state.checkpoints = Place(last.sequence + 1, last.hash)
