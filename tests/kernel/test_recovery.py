@@ -73,7 +73,7 @@ def test_what_was_committed_is_taken_up_where_it_ended(take_up, tamper):
     assert {log: place.sequence for log, place in state.places.items()} == {
         "registration": 1,
         "rows": ROWS,
-        "decisions": 1,
+        "decisions": 2,
     }
     ((last,),) = tamper("SELECT hash FROM log_rows ORDER BY sequence DESC LIMIT 1")
     assert state.places["rows"].hash == last
