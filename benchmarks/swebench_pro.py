@@ -56,7 +56,7 @@ class Silent:
 def main() -> int:
     """Runs the comparison once, then derives its verdict again and again."""
     if not SOURCE.exists():
-        print(f"skipped: needs shared/data/swebench-pro/runs.csv, which is not here (set ASSAY_SHARED)")
+        print("skipped: needs shared/data/swebench-pro/runs.csv, which is not here (set ASSAY_SHARED)")
         return 0
     registration = LAB.load(document())
     work = LAB.prepare(registration, SOURCE.parent)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from assay.app.amendments import Change, show_amendments
 from assay.app.destination import Destination
 from assay.app.web.page import PageContext, render_page
 from assay.app.wiring import find_lab
@@ -97,12 +98,17 @@ def run_file(request: Request, progress: ProgressBar) -> Finished:
             run=run_id(run.sealed.signers),
             registration=run.sealed.registration,
             verdict=verdict,
-            report=lab.report(verdict),
+            report=_report(lab, verdict, run),
             folder=folder,
             bundle=destination.path,
             head=to_text([row.hash for row in run.store.checkpoints()][-1]),
             resumed=resumed,
         )
+
+
+def _report(lab: Lab[Any], verdict: Record, run: Run) -> Report:
+    changes = [Change(at=item.at, why=item.why, seen=item.seen) for item in run.sealed.amendments]
+    return show_amendments(lab.report(verdict), changes)
 
 
 def _find_lab(document: Record, file: Path) -> Lab[Any]:
@@ -146,5 +152,5 @@ def _finish(run: Run, lab: Lab[Any], registration: object, work: Work, bar: Prog
         run.attach(VERDICT, canonical.dumps(verdict) + b"\n")
     if REPORT not in attached:
         context = PageContext(registration=run.sealed.registration, run=run_id(run.sealed.signers), lab=lab.name)
-        run.attach(REPORT, render_page(lab.report(verdict), context))
+        run.attach(REPORT, render_page(_report(lab, verdict, run), context))
     run.close()

@@ -156,8 +156,9 @@ def _sealed(container: Mapping[str, Span], manifest: Manifest) -> Sealed | None:
 
 
 def _print_overview(overview: dict[str, Json], echo: Echo) -> None:
-    echo.result(paint(f"lab           {overview['lab']}", "strong"))
-    echo.result(f"registration  {overview['registration']}\nsealed at     {overview['sealedAt']}")
+    echo.result(paint(f"lab           {visible(str(overview['lab']))}", "strong"))
+    for label, member in (("registration", "registration"), ("sealed at", "sealedAt")):
+        echo.result(f"{label:<13} {visible(str(overview[member]))}")
     for name, headings in _HEADINGS.items():
         rows = cast("list[dict[str, Json]]", overview[name])  # as _overview puts them together
         if rows:

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from assay.app.amendments import read_changes, show_amendments
 from assay.app.cli.bundle_argument import check_bundle_argument
 from assay.app.cli.echo import Echo, paint
 from assay.app.cli.main import add_common
@@ -41,7 +42,7 @@ def execute(arguments: argparse.Namespace, echo: Echo) -> int:
     result = verify_bundle(arguments.bundle, Question(labs=InstalledLabs()))
     verdict = _verdict(result, arguments.bundle)
     lab: Lab[Any] = find_lab(str(result.facts["lab"]))
-    report = lab.report(verdict)
+    report = show_amendments(lab.report(verdict), read_changes(result.facts))
     if arguments.html:
         _write_page(arguments, result, report, lab.name)
     if arguments.json:

@@ -4,8 +4,9 @@ import argparse
 from itertools import groupby
 from pathlib import Path
 
+from assay.app.amendments import read_changes
 from assay.app.cli.bundle_argument import check_bundle_argument
-from assay.app.cli.echo import Echo, Span, Tone, paint
+from assay.app.cli.echo import Echo, Span, Tone, paint, visible
 from assay.app.cli.main import add_common
 from assay.app.wiring import InstalledLabs
 from assay.kernel.digests import to_raw
@@ -60,8 +61,8 @@ def execute(arguments: argparse.Namespace, echo: Echo) -> int:
     """Verifies and returns the outcome's exit code."""
     check_bundle_argument(arguments.bundle)
     question = Question(
-        policy=_read_policy(arguments.policy) if arguments.policy else None,
-        expect_head=_read_head(arguments.expect_head) if arguments.expect_head else None,
+        policy=_read_policy(arguments.policy) if arguments.policy is not None else None,
+        expect_head=_read_head(arguments.expect_head) if arguments.expect_head is not None else None,
         integrity_only=arguments.integrity_only,
         labs=InstalledLabs(),
         jobs=arguments.jobs,
@@ -110,17 +111,20 @@ def describe(result: Verification, *, quiet: bool = False) -> list[Span | str]:
     good = result.outcome in {Outcome.AUTHENTIC, Outcome.CONSISTENT}
     scope = " (integrity only)" if result.integrity_only else ""
     parts += ["\n", paint(f"{result.outcome.value.upper()}{scope}", "good" if good else "bad")]
-    parts += [f": {_MEANINGS[result.outcome]}\n"]
+    unproven = result.integrity_only and result.step("verdict").status != "passed"
+    meaning = _MEANINGS[result.outcome].replace("the verdict follows", "its verdict unchecked")
+    parts += [f": {meaning if unproven else _MEANINGS[result.outcome]}\n"]
     return parts
 
 
 def _step_lines(step: StepResult) -> list[Span | str]:
     lines: list[Span | str] = [f"{step.number:>2}  "]
     lines += [paint(f"{step.status:<10}", _TONES.get(step.status, "warning")), f" {step.title}"]
-    lines += [paint(f" ({step.note})", "muted")] if step.note else []
+    # Texts of the bundle must not be able to begin a line of their own.
+    lines += [paint(f" ({visible(step.note)})", "muted")] if step.note else []
     lines += ["\n"]
     for failure in step.failures:
-        lines += [paint(f"      {failure.where}: ", "bad"), f"{failure.message}\n"]
+        lines += [paint(f"      {visible(failure.where)}: ", "bad"), f"{visible(failure.message)}\n"]
     lines += [f"      and {step.more} more\n"] if step.more else []
     return lines
 
@@ -135,7 +139,11 @@ def _skipped_line(steps: list[StepResult]) -> list[Span | str]:
 
 def _facts(result: Verification) -> list[tuple[str, str]]:
     names = (("lab", "lab"), ("registration", "registration"), ("head", "head"))
-    return [(label, str(result.facts[name])) for label, name in names if name in result.facts]
+    facts = [(label, visible(str(result.facts[name]))) for label, name in names if name in result.facts]
+    for change in read_changes(result.facts):
+        said = f"{change.at}: {change.why} (had seen by then: {change.seen})"
+        facts.append(("AMENDED", visible(said)))
+    return facts
 
 
 def _key_lines(result: Verification) -> list[Span | str]:

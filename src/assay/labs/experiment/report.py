@@ -110,7 +110,9 @@ def _decision(v: Mapping[str, Any], *, refused: bool) -> Iterator[Block]:
         for refusal in others:
             yield Paragraph(text=f"{refusal['code']}: {refusal['message']}", tone="warning")
         code = first["code"]
-        yield Paragraph(text=f"Turned down by the rule {code}. Nothing was computed: no effect, no p-value, no interval.")
+        yield Paragraph(
+            text=f"Turned down by the rule {code}. Nothing was computed: no effect, no p-value, no interval."
+        )
     else:
         signals = v["decision"]["signals"]
         yield Table(
