@@ -153,7 +153,7 @@ def test_data_that_is_not_what_was_registered(study, refused):
     registered = hashlib.sha256(study.data.read_bytes()).hexdigest()
     study.write_data(study.lines[:-1])
     found = hashlib.sha256(study.data.read_bytes()).hexdigest()
-    says = [study.data, found, registered, "`sha256sum`", "`assay experiment new`"]
+    says = [study.data, found, registered, "sha256sum", "`assay experiment new`"]
     refused("run", path, "--out", study.out, code=2, says=says)
     assert not study.out.exists()
 

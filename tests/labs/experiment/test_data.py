@@ -82,7 +82,7 @@ def test_another_file_than_the_registered_one_is_refused(write_source):
     path.write_text(GOOD + "new,u9,a,true,1\n")
     message = refusal(path, experiment)
     assert experiment.data.sha256 in message
-    assert "register the file you mean, or restore it" in message
+    assert "restore the file, or register this one" in message
 
 
 def test_a_file_that_is_not_there_says_so(write_source, tmp_path):

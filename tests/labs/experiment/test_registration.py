@@ -118,7 +118,10 @@ def test_the_document_is_not_touched(make_document):
         ({"outcome": {"true": [1.5]}}, "outcome.true[0]: expected text, a whole number, or true or false, got 1.5"),
         ({"outcome": {"true": [True]}}, "outcome.true[0]: cells of a .csv file are text; put true in quotes"),
         ({"outcome": {"true": ["false"]}}, "the text 'false' stands 2 times among the cells of true and false"),
-        ({"outcome": {"missing": "drop"}}, "outcome.missing: expected refuse (or, of a binary outcome, failure)"),
+        (
+            {"outcome": {"missing": "drop"}},
+            "outcome.missing: expected refuse, exclude or, of a binary outcome, failure",
+        ),
         ({"outcome": {"min": 0}}, "outcome.min: unknown member; known: 'kind', 'true', 'false', 'missing'"),
         ({"admission": {}}, "admission: expected a list of stages {id, keep, reason}, got an empty object"),
         ({"admission": [{**STAGE, "id": "another-arm"}]}, "admission[0].id: 'another-arm' is taken"),
@@ -138,8 +141,8 @@ def test_the_document_is_not_touched(make_document):
         ({"test": {"alpha": 0}}, "test.alpha: expected a number between 0 and 1"),
         ({"test": {"alpha": 5}}, "test.alpha: expected a number between 0 and 1"),
         ({"test": {"alpha": 0.0001}}, "test.draws: an alpha of 0.0001 needs at least 9,999 draws, got 1,000"),
-        ({"test": {"exactUpTo": 1}}, "test.exactUpTo: expected a whole number from 2 to 20, got 1"),
-        ({"test": {"exactUpTo": 21}}, "test.exactUpTo: expected a whole number from 2 to 20, got 21"),
+        ({"test": {"exactUpTo": 1}}, "test.exactUpTo: expected 20, got 1"),
+        ({"test": {"exactUpTo": 21}}, "test.exactUpTo: expected 20, got 21"),
         ({"test": {"exact_up_to": 20}}, "test.exact_up_to: unknown member; did you mean 'exactUpTo'?"),
         ({"test": {"alternative": "greater"}}, "test.alternative: expected two-sided"),
         ({"test": {"seed": None}}, "test.seed: expected a seed"),
@@ -178,7 +181,7 @@ def test_bounds_must_leave_room(make_document):
     document["outcome"] = {"kind": "real", "min": 1, "max": 1}
     assert problems_of(document) == ["outcome: min must be below max, got 1.0 and 1.0"]
     document["outcome"] = {"kind": "real", "missing": "failure"}
-    assert problems_of(document)[0].startswith("outcome.missing: expected refuse")
+    assert problems_of(document)[0].startswith("outcome.missing: the outcome is real")
 
 
 def test_marks_of_json_lines_keep_their_type(make_experiment):

@@ -69,6 +69,7 @@ def test_a_clear_difference_is_decided_with_all_its_numbers(judge, won_everywher
     assert verdict["clusters"][0] == {
         "cluster": "c000",
         "pairs": 5,
+        "missing": 0,
         "treatmentMean": 4 / 5,
         "controlMean": 2 / 5,
         "difference": 2 / 5,
@@ -200,8 +201,20 @@ def test_many_clusters_are_tested_by_drawn_signs(judge, won_everywhere):
     assert codes(verdict["notes"]) == ["retrospective", "monte-carlo"]
     other = judge(won_everywhere(31), test={"seed": 2})
     assert other["test"]["assignments"] == 1000
-    assert judge(won_everywhere(8), test={"exactUpTo": 7})["test"]["method"] == "monte-carlo"
-    assert judge(won_everywhere(8), test={"exactUpTo": 8})["test"]["method"] == "exact"
+    assert judge(won_everywhere(21))["test"]["method"] == "monte-carlo"
+    assert judge(won_everywhere(20))["test"]["method"] == "exact"
+
+
+def test_the_note_on_drawn_assignments_says_how_far_a_seed_can_be_off(judge, won_everywhere):
+    note = judge(won_everywhere(31))["notes"][-1]["message"]
+    assert "31 clusters have too many sign assignments" in note
+    assert "the standard error of this p is 0.00100" in note
+    assert "another seed could decide otherwise" not in note
+
+
+def test_an_interval_of_another_level_than_the_test_is_named(judge, won_everywhere):
+    assert "another-level" not in codes(judge(won_everywhere(7))["notes"])
+    assert "another-level" in codes(judge(won_everywhere(7), interval={"level": 0.9})["notes"])
 
 
 def test_the_seed_of_the_interval_is_used(judge, won_everywhere, make_pairs):

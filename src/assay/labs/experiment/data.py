@@ -1,6 +1,7 @@
 """The rows of a registered file: the bytes are the registered ones, and every cell that decides is read exactly."""
 
 import hashlib
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -107,12 +108,28 @@ def _check_digest(path: Path, data: bytes, experiment: Experiment) -> None:
 def _check_arms(file: str, rows: Sequence[Row], arms: Arms) -> None:
     counts = Counter(row.arm for row in rows)
     listed = ", ".join(f"{show(arm)} ({count} rows)" for arm, count in sorted(counts.items()))
+    _check_twins(file, arms, counts)
     for role, arm in (("treatment", arms.treatment), ("control", arms.control)):
         if arm not in counts:
             hint = suggest(arm, counts)
             _refuse(
                 file, f"no row is of the {role} arm {show(arm)}{f' ({hint})' if hint else ''}; the arms are {listed}"
             )
+
+
+def _check_twins(file: str, arms: Arms, counts: Mapping[str, int]) -> None:
+    for arm in (arms.treatment, arms.control):
+        for other in sorted(counts):
+            if other not in {arms.treatment, arms.control} and _plain(other) == _plain(arm):
+                _refuse(
+                    file,
+                    f"the arm {show(other)} ({counts[other]} rows) differs from the compared arm {show(arm)} by "
+                    "spaces, case or Unicode form only, and its rows would be left out; give one arm one name",
+                )
+
+
+def _plain(name: str) -> str:
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def _check_pairs(file: str, rows: Sequence[Row], lines: Sequence[int], experiment: Experiment) -> None:

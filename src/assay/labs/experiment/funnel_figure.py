@@ -1,4 +1,4 @@
-"""The funnel of a verdict as a figure: each stage is named by the rows that remain, and those that leave by the reason."""
+"""The funnel of a verdict as a figure: a stage is named by the rows that remain, those that leave by the reason."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

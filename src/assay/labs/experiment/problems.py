@@ -61,7 +61,7 @@ EXPECTED: Final[Mapping[str, str]] = {
     "test.kind": "cluster-sign-flip",
     "test.alternative": "two-sided",
     "test.alpha": _SHARE,
-    "test.exactUpTo": "a whole number from 2 to 20",
+    "test.exactUpTo": "20",
     "test.draws": "a whole number from 1,000 to 1,000,000",
     "test.seed": _SEED,
     "decision": "a list of branches {verdict, when, says}",

@@ -46,7 +46,8 @@ def _check_floor(pairing: Pairing, experiment: Experiment) -> list[Json]:
     count = f"{clusters} cluster{'s' * (clusters != 1)}"
     message = (
         f"with {count} the least p-value that the registered test can give, however large the effect, is "
-        f"{float(floor):.4f} ({floor}), which is above the registered alpha of {alpha}; at least {needed} clusters are needed"
+        f"{float(floor):.4f} ({floor}), which is above the registered alpha of {alpha}; "
+        f"at least {needed} clusters are needed"
     )
     details: dict[str, Json] = {
         "clusters": clusters,

@@ -214,4 +214,4 @@ def _registered(v: Mapping[str, Any]) -> Table:
         ("data, source", v["data"]["source"]),
     ]
     rows += [(f"seen before by {seen['who']}", seen["what"]) for seen in v["seenBefore"]]
-    return Table(title="Sealed before the run", columns=("what", "value"), rows=tuple(rows))
+    return Table(title="What was sealed", columns=("what", "value"), rows=tuple(rows))

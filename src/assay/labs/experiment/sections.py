@@ -117,7 +117,7 @@ class Interval(Section):
 
     kind: Literal["cluster-bootstrap"] = "cluster-bootstrap"
     method: Literal["percentile"] = "percentile"
-    level: Share = 0.95
+    level: Annotated[float, Field(ge=0.5, lt=1)] = 0.95
     draws: Draws = 20_000
     seed: Seed
 
@@ -129,7 +129,8 @@ class Test(Section):
 
     kind: Literal["cluster-sign-flip"] = "cluster-sign-flip"
     alternative: Literal["two-sided"] = "two-sided"
-    alpha: Share = 0.05
-    exact_up_to: Annotated[int, Field(ge=2, le=20)] = 20
+    alpha: Annotated[float, Field(gt=0, le=0.5)] = 0.05
+    # Not a choice: where every assignment can be gone through, a seed must not be able to decide.
+    exact_up_to: Annotated[int, Field(ge=20, le=20)] = 20
     draws: Draws = 100_000
     seed: Seed

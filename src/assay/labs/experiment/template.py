@@ -240,7 +240,7 @@ interval:
   draws: 20000
   seed: {seed}
 
-# The test decides. It goes through every choice of signs up to `exactUpTo` clusters, and draws them above that.
+# The test decides. It goes through every choice of signs up to 20 clusters, and draws them above that.
 # Units that both arms have: {guess.pairs}, in {guess.clusters} clusters. With fewer than {needed} clusters no p-value
 # can come down to alpha, and the verdict is a refusal.
 test:

@@ -5,6 +5,7 @@ contrast. The power floor is looked at before any outcome is.
 """
 
 from collections.abc import Iterator
+from math import sqrt
 from typing import Final, cast
 
 from assay.kernel.canonical import Json, dumps, loads
@@ -25,6 +26,7 @@ __all__ = ["FEW_CLUSTERS", "KIND", "VERSION", "derive"]
 
 KIND: Final = "assay.experiment.verdict"
 VERSION: Final = 1
+_NEAR_ERRORS: Final = 3
 FEW_CLUSTERS: Final = 30
 """Below so many clusters the verdict warns of the percentile bootstrap; a common rule of thumb."""
 
@@ -47,14 +49,14 @@ def _derive(experiment: Experiment, evidence: Evidence) -> dict[str, Json]:
     verdict["funnel"] = _funnel(pairing)
     verdict["refusals"] = refusals
     if refusals:
-        notes = [_RETROSPECTIVE, *list_absence_notes(pairing.absences, experiment)]
+        notes: list[Json] = [_RETROSPECTIVE, *list_absence_notes(pairing.absences, experiment)]
         verdict |= {**NO_NUMBERS, "decision": refused_decision(refusals), "notes": notes}
         return verdict
     pairs, filled = complete_pairs(pairing.pairs, experiment)
     analysis = analyse(pairs, experiment)
     verdict |= number_members(analysis, experiment, pairing.absences.clusters)
-    notes = [*_notes(analysis, filled), *list_absence_notes(pairing.absences, experiment)]
-    verdict |= {"decision": _decide(analysis, experiment), "notes": notes}
+    said: list[Json] = [*_notes(analysis, experiment, filled), *list_absence_notes(pairing.absences, experiment)]
+    verdict |= {"decision": _decide(analysis, experiment), "notes": said}
     return verdict
 
 
@@ -121,7 +123,7 @@ _RETROSPECTIVE: Final[Json] = _note(
 )
 
 
-def _notes(analysis: Analysis, filled: int) -> Iterator[Json]:
+def _notes(analysis: Analysis, experiment: Experiment, filled: int) -> Iterator[Json]:
     yield _RETROSPECTIVE
     clusters = len(analysis.differences)
     if clusters < FEW_CLUSTERS:
@@ -131,10 +133,20 @@ def _notes(analysis: Analysis, filled: int) -> Iterator[Json]:
             "test decides, and the interval that inverts the test stands beside it",
         )
     if analysis.test.method == "monte-carlo":
+        p, drawn = analysis.test.p, analysis.test.assignments
+        error = sqrt(float(p * (1 - p) / drawn))
+        near = abs(float(p - read_share(experiment.test.alpha, "alpha"))) <= _NEAR_ERRORS * error
         yield _note(
             "monte-carlo",
             f"{clusters} clusters have too many sign assignments to go through them all; {analysis.test.assignments:,} "
-            "were drawn by the registered seed, and the observed one counts as one more",
+            "were drawn by the registered seed, and the observed one counts as one more; the standard error of this p "
+            f"is {error:.5f}" + (", and alpha is so near that another seed could decide otherwise" if near else ""),
+        )
+    if read_share(experiment.interval.level, "level") + read_share(experiment.test.alpha, "alpha") != 1:
+        yield _note(
+            "another-level",
+            f"the interval is of level {experiment.interval.level}, and the test decides at alpha "
+            f"{experiment.test.alpha}: the two do not answer the same question",
         )
     if filled:
         yield _note("missing-as-failure", f"{filled} missing outcomes count as failures, as registered")
