@@ -7,7 +7,7 @@ from assay.labs.experiment.data import read_rows
 from assay.labs.experiment.verdict import derive
 
 
-@pytest.mark.parametrize("twin", ["new ", "New", "ｎｅｗ", "ne w"])
+@pytest.mark.parametrize("twin", ["new ", "New", "\uff4e\uff45\uff57", "ne w"])
 def test_an_arm_that_differs_by_spaces_case_or_form_only_is_refused(write_source, twin):
     source = "arm,unit,cluster,ok,turns\n" + "".join(
         f"{arm},u{number},c{number},true,1\n" for number in range(6) for arm in ("new", "old")
