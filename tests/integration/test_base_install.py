@@ -122,7 +122,7 @@ def test_a_bundle_can_be_looked_into_there(assay, bundle):
 def test_what_needs_more_says_which_extra_to_install(assay, arguments):
     done = assay(*arguments)
     assert (done.returncode, done.stdout) == (3, "")
-    assert "pip install 'assay[" in done.stderr
+    assert "pip install '.[" in done.stderr
     assert "Traceback" not in done.stderr
 
 
