@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -221,3 +222,11 @@ def test_a_reader_who_leaves_is_no_failure(program, made):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_do_not_change_the_answer(zipped, closed):
+    program = Path(sys.executable).with_name("assay")
+    command = f'"{program}" verify "{zipped}" {closed}; echo "exit $?" > "{zipped.parent / "code"}"'
+    subprocess.run(["bash", "-c", command], check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    assert (zipped.parent / "code").read_text() == "exit 0\n"

@@ -5,6 +5,7 @@ that nothing an agent or a model wrote can steer the terminal; colour is added h
 and the kernel's errors only: the base install speaks through this module too.
 """
 
+import io
 import json
 import math
 import os
@@ -83,7 +84,9 @@ class Echo:
     @classmethod
     def standard(cls, *, color: ColorChoice = "auto") -> "Echo":
         """An echo on this process's own streams."""
-        return cls(stdout=sys.stdout, stderr=sys.stderr, environment=os.environ, color=color)
+        # Python has no stream where the process was started with one closed; the exit code still answers.
+        out, err = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()
+        return cls(stdout=out, stderr=err, environment=os.environ, color=color)
 
     @property
     def width(self) -> int:
