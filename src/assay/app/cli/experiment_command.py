@@ -30,7 +30,8 @@ examples:
   assay experiment new outcomes.csv > registration.yaml
   assay experiment new runs.csv --treatment "model B" --control "model A" > registration.yaml
 
-The file that comes out runs as it is; read its comments and say in seenBefore who had seen what."""
+Write the file into the current folder and name the data by a relative path: of an absolute path only
+the file's name is kept. Read the comments and say in seenBefore who had seen what."""
 
 
 def execute(arguments: argparse.Namespace, echo: Echo) -> int:
