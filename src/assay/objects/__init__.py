@@ -1,0 +1,1 @@
+"""Object stores: immutable bytes by key, in a folder or elsewhere."""
