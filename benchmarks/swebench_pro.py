@@ -15,6 +15,7 @@ from assay.kernel.run import Plan, open_run
 from assay.labs.experiment.lab import LAB
 from assay.labs.experiment.template import DECISION
 from assay.rules.yaml_documents import read_yaml
+from assay.verifier.lab import Unwatched
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("ASSAY_SHARED", REPOSITORY.parent / "shared"))
@@ -46,13 +47,6 @@ def document() -> dict[str, Json]:
     }
 
 
-class Silent:
-    """A progress that nobody looks at."""
-
-    def advance(self, count: int = 1) -> None:
-        """Counts nothing."""
-
-
 def main() -> int:
     """Runs the comparison once, then derives its verdict again and again."""
     if not SOURCE.exists():
@@ -62,7 +56,7 @@ def main() -> int:
     work = LAB.prepare(registration, SOURCE.parent)
     plan = Plan(lab=LAB.name, layout=LAB.layout, document=LAB.document(registration))
     with tempfile.TemporaryDirectory() as folder, open_run(Path(folder) / "run", plan) as run:
-        work.run(run, Silent())
+        work.run(run, Unwatched())
         seconds: list[float] = []
         for _ in range(ROUNDS):
             start = time.perf_counter()

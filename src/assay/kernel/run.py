@@ -106,8 +106,13 @@ class Run:
         self.layout = plan.layout
         self.store = store
         self.sealed = sealed
-        self.evidence = StoreEvidence(store)
+        self._evidence = StoreEvidence(store)
         self._writer = writer
+
+    @property
+    def evidence(self) -> StoreEvidence:
+        """What is committed so far."""
+        return self._evidence
 
     @property
     def closed(self) -> bool:

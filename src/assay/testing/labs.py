@@ -20,7 +20,7 @@ from assay.kernel.shape import read_list, read_object
 from assay.kernel.store.protocol import EntryRow
 from assay.verifier.claims import VERDICT
 from assay.verifier.figures import Funnel, FunnelStage, Report, Section, Table
-from assay.verifier.lab import Check, Evidence, Lab, OpenRun, Progress, Record, Work
+from assay.verifier.lab import Check, Evidence, Lab, OpenRun, Progress, Record, Unwatched, Work
 
 __all__ = ["TOY", "Toy", "ToyLab", "finish_run"]
 
@@ -139,16 +139,11 @@ def finish_run(lab: Lab[R], registration: R, run: Run, folder: Path) -> dict[str
         run: The open run.
         folder: Where the files the registration names lie.
     """
-    lab.prepare(registration, folder).run(run, _Unwatched())
+    lab.prepare(registration, folder).run(run, Unwatched())
     verdict = lab.derive(registration, run.evidence)
     run.attach(VERDICT, canonical.dumps(verdict) + b"\n")
     run.close()
     return verdict
-
-
-class _Unwatched:
-    def advance(self, count: int = 1) -> None:
-        """Nobody looks."""
 
 
 def _record(registration: Toy, batch: int, run: OpenRun, progress: Progress) -> None:

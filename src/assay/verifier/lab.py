@@ -15,7 +15,7 @@ from assay.kernel.layout import Layout
 from assay.kernel.logs import Body
 from assay.verifier.figures import Report
 
-__all__ = ["Appending", "Check", "Evidence", "Lab", "OpenRun", "Progress", "Record", "Work"]
+__all__ = ["Appending", "Check", "Evidence", "Lab", "OpenRun", "Progress", "Record", "Unwatched", "Work"]
 
 Record: TypeAlias = Mapping[str, Json]
 R = TypeVar("R")
@@ -51,8 +51,17 @@ class OpenRun(Protocol):
     The verifier must not need what writing needs, so it knows a run by this much only.
     """
 
+    @property
+    def evidence(self) -> Evidence:
+        """What is committed so far."""
+        ...
+
     def size(self, log: str) -> int:
         """The number of committed entries of a log."""
+        ...
+
+    def attach(self, path: str, data: bytes) -> None:
+        """Commits a file of the bundle together with the entry that names its digest."""
         ...
 
     def transaction(self) -> AbstractContextManager[Appending]:
@@ -66,6 +75,20 @@ class Progress(Protocol):
     def advance(self, count: int = 1) -> None:
         """Counts ``count`` more units as done."""
         ...
+
+    def say(self, label: str) -> None:
+        """Names what is being done now, in a word or two."""
+        ...
+
+
+class Unwatched:
+    """Progress that nobody is shown."""
+
+    def advance(self, count: int = 1) -> None:
+        """Counts nothing."""
+
+    def say(self, label: str) -> None:
+        """Says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

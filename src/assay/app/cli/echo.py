@@ -168,6 +168,14 @@ class Progress:
     def advance(self, count: int = 1) -> None:
         """Counts ``count`` more units as done."""
         self._done += count
+        self._show()
+
+    def say(self, label: str) -> None:
+        """Names what is being done now."""
+        self._label = visible(label)
+        self._show()
+
+    def _show(self) -> None:
         if not self._outlet.terminal:
             return
         now = self._monotonic()
@@ -188,7 +196,7 @@ class Progress:
         self._shown = len(line)
 
     def _line(self, elapsed_s: float) -> str:
-        rate = self._done / elapsed_s
+        rate = self._done / elapsed_s if elapsed_s > 0 else 0.0
         pace = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
         if not self._total:
             return f"{self._label}  {self._done:,}  {pace}"

@@ -11,6 +11,7 @@ from assay.app.cli.echo import Echo, paint
 from assay.app.cli.keys_command import read_key
 from assay.app.cli.main import add_common
 from assay.kernel.errors import MissingMaterial
+from assay.verifier.lab import Unwatched
 
 __all__ = ["configure", "execute"]
 
@@ -65,16 +66,9 @@ def execute(arguments: argparse.Namespace, echo: Echo) -> int:
     return 4 if finished.report.tone == "refused" else 0
 
 
-class _Unwatched:
-    """Progress that nobody is shown."""
-
-    def advance(self, count: int = 1) -> None:
-        """Counts nothing."""
-
-
 @contextmanager
-def _no_progress(label: str, total: int) -> Generator[_Unwatched]:  # noqa: ARG001 - as echo.progress takes them
-    yield _Unwatched()
+def _no_progress(label: str, total: int) -> Generator[Unwatched]:  # noqa: ARG001 - as echo.progress takes them
+    yield Unwatched()
 
 
 def load_extra(module: str) -> ModuleType:

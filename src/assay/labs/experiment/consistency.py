@@ -8,11 +8,12 @@ from typing import Final, TypeVar
 from pydantic import ValidationError
 
 from assay.kernel.canonical import Json, dumps
-from assay.labs.experiment.sections import SUFFIXES, Arms, Binary, Columns, Interval, Outcome, Real, Section, Test, Text
+from assay.labs.experiment.sections import SUFFIXES, Arms, Binary, Columns, Interval, Outcome, Real, Test
 from assay.labs.experiment.signals import read_decision
 from assay.rules.admission import Stage, read_stages
 from assay.rules.names import describe, show
 from assay.rules.predicates import FieldType, Forbidden, Kind
+from assay.rules.sections import Section, Text
 from assay.stats.exact import read_share
 
 __all__ = [

@@ -9,14 +9,17 @@ from typing import Annotated, Literal, cast
 
 from pydantic import Field, JsonValue, ValidationError
 
-from assay.kernel.canonical import Json, dumps, dumps_evidence, loads
-from assay.kernel.errors import BadInput, MalformedDocument
+from assay.kernel.canonical import Json, dumps
+from assay.kernel.errors import BadInput
 from assay.labs.experiment.consistency import check_rules, read_admission
-from assay.labs.experiment.problems import list_problems
-from assay.labs.experiment.sections import Arms, Data, Estimand, Interval, Outcome, Section, Seen, Test, Text
+from assay.labs.experiment.problems import EXPECTATIONS
+from assay.labs.experiment.sections import Arms, Data, Estimand, Interval, Outcome, Test
 from assay.labs.experiment.signals import read_decision
 from assay.rules.admission import Stage
 from assay.rules.decisions import Table
+from assay.rules.problems import list_problems
+from assay.rules.registrations import copy_sealable, refuse_problems
+from assay.rules.sections import Id, Section, Seen, Text
 
 __all__ = ["Experiment", "load"]
 
@@ -26,7 +29,7 @@ class Experiment(Section):
 
     lab: Literal["experiment"]
     version: Annotated[int, Field(ge=1, le=1)]  # a literal 1 would take true as well
-    id: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,100}\z")]
+    id: Id
     question: Text
     data: Data
     seen_before: Annotated[tuple[Seen, ...], Field(min_length=1)]
@@ -71,26 +74,14 @@ def load(document: Mapping[str, Json]) -> Experiment:
     Raises:
         BadInput: It states none; the message lists every problem found, and so does ``details["problems"]``.
     """
-    copy = _copy(document)
+    copy = copy_sealable(document, "registration")
     problems: list[str] = []
     experiment: Experiment | None = None
     try:
         experiment = Experiment.model_validate_json(dumps(copy))
     except ValidationError as error:
-        problems += list_problems(error, copy)
+        problems += list_problems(error, copy, EXPECTATIONS)
     problems = list(dict.fromkeys([*problems, *check_rules(copy)]))
     if problems or experiment is None:
-        lines = "".join(f"\n  - {problem}" for problem in problems)
-        msg = f"the registration cannot be used as it stands; problems found: {len(problems)}{lines}"
-        raise BadInput(msg, problems=problems)
+        refuse_problems(problems, "registration")
     return experiment
-
-
-def _copy(document: Mapping[str, Json]) -> dict[str, Json]:
-    """A document of its own, of which every value is one that can be sealed."""
-    try:
-        copy = loads(dumps_evidence(dict(document)))
-    except MalformedDocument as problem:
-        msg = f"the registration cannot be sealed: {problem.message}"
-        raise BadInput(msg, problems=[problem.message]) from problem
-    return copy if isinstance(copy, dict) else {}

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
 from assay.kernel.canonical import MAX_SAFE_INTEGER
 from assay.rules.predicates import Kind
+from assay.rules.sections import Section, Text
 
 __all__ = [
     "SUFFIXES",
@@ -19,32 +19,15 @@ __all__ = [
     "Mark",
     "Outcome",
     "Real",
-    "Section",
-    "Seen",
     "Test",
-    "Text",
 ]
 
 SUFFIXES: Final = (".csv", ".jsonl")
 
-Text: TypeAlias = Annotated[str, Field(pattern=r"\S")]
 Share: TypeAlias = Annotated[float, Field(gt=0, lt=1)]
 Draws: TypeAlias = Annotated[int, Field(ge=1000, le=1_000_000)]
 Seed: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
 Mark: TypeAlias = bool | int | str
-
-
-class Section(BaseModel):
-    """What all sections share: exact types, no unknown members, camelCase on the wire."""
-
-    model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        frozen=True,
-        alias_generator=to_camel,
-        allow_inf_nan=False,
-        hide_input_in_errors=True,
-    )
 
 
 class Columns(Section):
@@ -69,13 +52,6 @@ class Data(Section):
     def suffix(self) -> str:
         """The ending of the file's name, which says how it is read."""
         return next((suffix for suffix in SUFFIXES if self.file.endswith(suffix)), "")
-
-
-class Seen(Section):
-    """Who had seen what of the data before the registration."""
-
-    who: Text
-    what: Text
 
 
 class Arms(Section):
