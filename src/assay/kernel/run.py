@@ -139,6 +139,10 @@ class Run:
         """The number of committed entries of a log."""
         return self.store.size(log)
 
+    def attached(self, path: str) -> bool:
+        """Whether a file lies at that path already."""
+        return path in self.store.paths()
+
     def attach(self, path: str, data: bytes) -> None:
         """Commits a file together with the entry that names its digest.
 

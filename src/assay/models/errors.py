@@ -24,6 +24,6 @@ class ModelUnavailable(ModelFault):
 
 
 class BadAnswer(ModelFault):
-    """The model answered what the protocol does not allow: half a body, a wrong count of tokens, no log-probabilities."""
+    """The model answered what the protocol does not allow: half a body, a wrong count of tokens, no numbers."""
 
     code = "bad-answer"

@@ -103,6 +103,8 @@ def _find_home(path: str, expectations: Expectations) -> str:
     """Where a member of the whole document belongs, if sections know its name."""
     known = [name for name in expectations.members if name.endswith(f".{path}") and name.count(".") == 1]
     homes = [name.rpartition(".")[0] for name in known]
+    if "." in path and path.rpartition(".")[2] in expectations.members:
+        return "it belongs at the top of the document: in TOML before the first section, in YAML not indented"
     return f"it belongs under {' or '.join(homes)}; move it there, indented" if homes else ""
 
 

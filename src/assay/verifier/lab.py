@@ -64,6 +64,10 @@ class OpenRun(Protocol):
         """Commits a file of the bundle together with the entry that names its digest."""
         ...
 
+    def attached(self, path: str) -> bool:
+        """Whether a file lies at that path already."""
+        ...
+
     def transaction(self) -> AbstractContextManager[Appending]:
         """Entries of several logs that are committed together when the block is left, or not at all."""
         ...

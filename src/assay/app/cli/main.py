@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, str] = {
     "inspect": "what is in a bundle: registration, logs, checkpoints, keys, entries",
     "keys": "make keys, show them, and write trust policies",
     "experiment": "what is particular to experiments: write a registration file from data",
+    "duel": "what is particular to duels: replay, counterfactuals, red team, the board",
 }
 
 

@@ -123,6 +123,8 @@ def _check_whole(contract: DuelContract) -> Iterator[str]:
     yield from _check_models(contract)
     if contract.sequential and contract.sequential.min_turns > contract.slice.turns:
         yield "sequential.minTurns: is more than slice.turns, so the duel could never end early"
+    if contract.sequential and contract.sequential.clip <= contract.duel.min_margin:
+        yield "sequential.clip: is not above duel.minMargin, so that no clipped mean could ever exceed the bar"
     if contract.probes.injectability.turns > contract.slice.turns:
         yield "probes.injectability.turns: is more than slice.turns"
 

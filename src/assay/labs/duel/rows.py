@@ -1,8 +1,8 @@
 """Rows: what was measured of one side on one turn, as public records and our own evidence both hold it.
 
 A pair is one teacher reference against one rollout of the side; a row is one turn of one side. Every ``lpC`` number is
-the frozen teacher's log-probability of a text, in nats a UTF-8 byte; every ``lpA`` number is the side's own and is told,
-never scored (facts 1.1).
+the frozen teacher's log-probability of a text, in nats a UTF-8 byte; every ``lpA`` number is the side's own and is
+told, never scored (facts 1.1).
 """
 
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""The turn corpus of duels: traces of rollouts become views, views become turns, and a chain of manifests names them."""
+"""The turn corpus of duels: traces become views, views become turns, and a chain of manifests names them."""

@@ -1,0 +1,256 @@
+"""What the actions of `assay duel` answer: a report or a text for people, one JSON object for machines."""
+
+import argparse
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, cast
+
+from assay.app.cli.echo import Echo
+from assay.app.duels import read_duel
+from assay.kernel.canonical import Json
+from assay.kernel.clock import SystemClock
+from assay.kernel.errors import BadInput
+from assay.labs.duel.artefacts import read_artefact, read_json_file
+from assay.labs.duel.corpus.cycle import run_cycle
+from assay.labs.duel.corpus.fold import FoldRules
+from assay.labs.duel.corpus.mix import Mix
+from assay.labs.duel.corpus.traces import TraceFiles
+from assay.labs.duel.dialects import DIALECTS
+from assay.labs.duel.drawing import draw_slice
+from assay.labs.duel.exports import export_artefact, list_texts, read_stored, read_turns
+from assay.labs.duel.isomorphism import BoardEntry, IsomorphismRule, Panel, Solved, compare_board
+from assay.labs.duel.isomorphism_report import report_isomorphism
+from assay.labs.duel.registration import DuelContract, load, load_scoring
+from assay.labs.duel.replay import Replay, replay
+from assay.labs.duel.rescore import Stored, report_rescored, rescore
+from assay.labs.duel.run import open_registered_corpus
+from assay.objects.folder import FolderStore
+from assay.rules.documents import read_document, read_file
+from assay.verifier.figures import Report, Section, Table
+from assay.verifier.lab import Evidence, Record
+
+__all__ = ["Answer"]
+
+_LARGEST_TABLE: Final = 10_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What an action answers.
+
+    Args:
+        json: The one object for machines.
+        report: What people are shown; None where a text says it.
+        text: The text, where there is no report.
+        exit: The exit code.
+    """
+
+    json: Mapping[str, object]
+    report: Report | None = None
+    text: str = ""
+    exit: int = 0
+
+
+def answer_replay(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001 - every answer takes the two
+    """The stored verdict beside what the rows give; exit code 1 where they differ."""
+    verdict = read_json_file(arguments.verdict) if arguments.verdict else None
+    found = replay(read_artefact(arguments.file, verdict))
+    compared = [{**asdict(item), "derived": item.derived} for item in found.comparisons]
+    told = {
+        "schema": "assay.duel.replay",
+        "version": 1,
+        "rule": found.rule,
+        "agrees": found.agrees,
+        "compared": compared,
+    }
+    return Answer(json=told, report=_report_replay(found), exit=0 if found.agrees else 1)
+
+
+def _report_replay(found: Replay) -> Report:
+    rows = tuple(
+        (item.name, "–" if item.stored is None else str(item.stored), str(item.derived), item.agreement)
+        for item in found.comparisons
+    )
+    table = Table(title="Stored and derived", columns=("number", "stored", "derived", "agreement"), rows=rows)
+    headline = (
+        "the stored verdict is what its rows give" if found.agrees else "the stored verdict is not what its rows give"
+    )
+    return Report(
+        title=f"Replay of {found.name} by rule {found.rule}",
+        headline=headline,
+        tone="decided" if found.agrees else "refused",
+        sections=(Section(title="Every number", blocks=(table,)),),
+    )
+
+
+def answer_rescore(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001
+    """Every stored duel under another contract."""
+    knobs = load_scoring(read_document(arguments.contract))
+    found = [*rescore([_read_stored(path) for path in arguments.files], knobs)]
+    told = [
+        {
+            "name": item.stored.name,
+            "marginThen": item.stored.margin,
+            "marginNow": item.duel.margin if item.duel else None,
+            "shift": item.shift,
+            "crownedThen": item.stored.crowned,
+            "crownedNow": item.duel.challenger_wins if item.duel else None,
+            "flipped": item.flipped,
+            "why": item.why,
+        }
+        for item in found
+    ]
+    return Answer(json={"schema": "assay.duel.rescore", "version": 1, "duels": told}, report=report_rescored(found))
+
+
+def _read_stored(path: Path) -> Stored:
+    if path.is_dir() or path.suffix == ".zip":
+        return read_duel(path, read_stored)
+    artefact = read_artefact(path)
+    margin = artefact.verdict.get("margin")
+    return Stored(
+        name=path.name,
+        challenger=artefact.challenger,
+        king=artefact.king,
+        margin=float(margin) if isinstance(margin, int | float) and not isinstance(margin, bool) else None,
+        crowned=artefact.verdict.get("challenger_wins") is True,
+    )
+
+
+def answer_slice(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001
+    """The turns that a contract draws."""
+    contract = load(read_document(arguments.contract))
+    corpus = open_registered_corpus(contract, arguments.contract.parent)
+    drawn = draw_slice(contract, corpus.index)
+    told = {
+        "schema": "assay.duel.slice",
+        "version": 1,
+        "seed": str(drawn.seed),
+        "digest": drawn.digest,
+        "turns": list(drawn.turns),
+        "dialects": list(drawn.dialects),
+    }
+    lines = [f"seed    {drawn.seed}", f"digest  {drawn.digest}", ""]
+    lines += [
+        f"{at:>6}  {dialect:<14} {turn}"
+        for at, (turn, dialect) in enumerate(zip(drawn.turns, drawn.dialects, strict=True))
+    ]
+    return Answer(json=told, text="\n".join(lines))
+
+
+def answer_show(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001
+    """Every text of one turn."""
+
+    def read(contract: DuelContract, evidence: Evidence, verdict: Record) -> tuple[Record, list[tuple[str, str, str]]]:
+        turns = read_turns(contract, evidence).turns
+        if not 0 <= arguments.turn < len(turns):
+            msg = f"the duel played turns 0 to {len(turns) - 1}; there is no turn {arguments.turn}"
+            raise BadInput(msg)
+        lines = cast("list[dict[str, Json]]", verdict["turns"])
+        return lines[arguments.turn], list_texts(turns[arguments.turn], contract)
+
+    line, texts = read_duel(arguments.bundle, read)
+    told = {"schema": "assay.duel.turn", "version": 1, "turn": line, "texts": [list(item) for item in texts]}
+    parts = [f"turn {arguments.turn}: {line['turn']} ({line['dialect']}, {line['outcome']})"]
+    for who, thought, action in texts:
+        parts += ["", f"── {who}", "thought:", thought or "(none)", "action:", action or "(none: forfeited)"]
+    return Answer(json=told, text="\n".join(parts))
+
+
+def answer_export(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001
+    """The bundle as an artefact in the public form."""
+    data = read_duel(arguments.bundle, export_artefact)
+    try:
+        arguments.to.write_bytes(data)
+    except OSError as error:
+        msg = f"cannot write {arguments.to}: {error.strerror}"
+        raise BadInput(msg, path=str(arguments.to)) from error
+    told = {"schema": "assay.duel.export", "version": 1, "path": str(arguments.to), "bytes": len(data)}
+    return Answer(json=told, text=f"wrote {arguments.to}; `assay duel replay {arguments.to}` scores it again")
+
+
+def answer_fold(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001
+    """Rollouts folded into a corpus, and what became of them."""
+    traces = TraceFiles(arguments.traces)
+    # One group: what the network registers as shares of groups would defer most of a small corpus.
+    rules = FoldRules(
+        allowed_kinds=tuple(arguments.dialects or DIALECTS), mix=Mix(groups={"coding": 1.0}, languages={})
+    )
+    cycle = run_cycle(FolderStore(arguments.corpus), traces, rules, SystemClock(), force=True)
+    told: dict[str, object] = {
+        "schema": "assay.duel.fold",
+        "version": 1,
+        "manifest": cycle.manifest,
+        "published": cycle.published,
+        "turns": cycle.turns,
+        "deferred": cycle.deferred,
+        "drops": dict(cycle.drops),
+        "leftOut": dict(traces.left_out),
+    }
+    lines = [f"turns     {cycle.turns} new", f"manifest  {cycle.manifest}"]
+    lines += [f"dropped   {count} {reason}" for reason, count in {**cycle.drops, **traces.left_out}.items()]
+    return Answer(json=told, text="\n".join(lines))
+
+
+def answer_monitor(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001
+    """Whether a board follows an outside benchmark, and what may be claimed."""
+    board = [_board_entry(row, arguments.board) for row in _read_table(arguments.board, ("model", "score"))]
+    results = {
+        row["model"]: Solved(
+            solved=_whole(row, "solved", arguments.benchmark), total=_whole(row, "total", arguments.benchmark)
+        )
+        for row in _read_table(arguments.benchmark, ("model", "solved", "total"))
+    }
+    rule = IsomorphismRule(benchmark=arguments.benchmark.stem, null_rate=arguments.null, seed=arguments.seed)
+    panel = None
+    if arguments.panel is not None:
+        panel = Panel(name="the earlier panel", rho=arguments.panel[0], models=int(arguments.panel[1]))
+    found = compare_board(board, results, rule, panel=panel)
+    told: dict[str, object] = {
+        "schema": "assay.duel.monitor",
+        "version": 1,
+        "compared": len(found.compared),
+        "correlation": {**asdict(found.correlation), "p": float(found.correlation.p)} if found.correlation else None,
+        "interval": asdict(found.interval) if found.interval else None,
+        "obstacles": [asdict(item) for item in found.obstacles],
+        "alarms": [item.code for item in found.alarms],
+        "claim": found.claim,
+    }
+    return Answer(json=told, report=report_isomorphism(found))
+
+
+def _board_entry(row: Mapping[str, str], path: Path) -> BoardEntry:
+    try:
+        score = float(row["score"])
+    except ValueError as error:
+        msg = f"{path}: score of {row['model']!a}: expected a number, got {row['score']!a:.60}"
+        raise BadInput(msg) from error
+    return BoardEntry(
+        model=row["model"], score=score, crowned=row.get("crowned", "").strip().lower() in ("true", "1", "yes")
+    )
+
+
+def _whole(row: Mapping[str, str], name: str, path: Path) -> int:
+    if not row[name].strip().isdecimal():
+        msg = f"{path}: {name} of {row['model']!a}: expected a whole number, got {row[name]!a:.60}"
+        raise BadInput(msg)
+    return int(row[name])
+
+
+def _read_table(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    try:
+        text = read_file(path, _LARGEST_TABLE).decode("utf-8-sig")
+        reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+        rows = [{name: value or "" for name, value in row.items()} for row in reader]
+    except (UnicodeDecodeError, csv.Error) as error:
+        msg = f"{path}: cannot be read as a UTF-8 CSV file: {error}"
+        raise BadInput(msg, path=str(path)) from error
+    missing = [name for name in columns if name not in (reader.fieldnames or ())]
+    if missing or not rows:
+        what = f"missing: {', '.join(missing)}" if missing else "no rows"
+        msg = f"{path}: expected columns {', '.join(columns)} and at least one row; {what}"
+        raise BadInput(msg, path=str(path))
+    return rows
