@@ -78,6 +78,10 @@ def name_rollout(planned: Plan) -> str:
     return f"{planned.dialect.name}|{planned.form.name}|{planned.name}"
 
 
+def _choose_others(families: tuple[Family, ...], number: int) -> list[Family]:
+    return [families[(number + step) % len(families)] for step in (5, 10)]
+
+
 def _plan_family(number: int, family: Family, others: list[Family], sheet: Sheet | None) -> Iterator[Plan]:
     one, two, three = family.tasks
     first, second = FORMS

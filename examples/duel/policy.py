@@ -17,7 +17,7 @@ MODEL_NAME = "SmolLM2-135M-Instruct"
 ENGINE_PACKAGE = "xllamacpp"
 THREADS = 1
 CONTEXT_TOKENS = 4096
-MOST_TOKENS = 100
+MOST_TOKENS = 90
 MOST_DRAWS = 4
 WARMER = 0.1
 OPENING = "<think>"
@@ -63,8 +63,8 @@ class SmolPolicy:
     """One policy for one rollout: a reply comes of its seed, the conversation and the number of the draw alone.
 
     At each step up to `MOST_DRAWS` replies are drawn, each a little warmer, until one is wanted: it closes its think
-    block, holds just one action, which can be read and ends it, and says neither an earlier action again nor the last thought. If none
-    is, the first with just one action is the answer, or else the last one drawn.
+    block once, holds just one action, which can be read and ends it, and says no action again. If none is wanted, the
+    first with just one action is the answer, or else the last one drawn.
     """
 
     def __init__(self, engine: Completer, temperature: float, seed: str, dialect: Dialect) -> None:
@@ -115,17 +115,13 @@ class SmolPolicy:
             return False
         action = self._dialect.find_actions(text)[0]
         own = [message.content for message in said if message.call is not None]
-        before = own if len(_normalise(action)) <= _LONGEST_REPEATED else [message.content for message in said]
+        long = len(_normalise(action)) > _LONGEST_REPEATED
+        before = [message.content for message in said] if long else own[-2:]
         return (
             text.endswith(action)
             and self._dialect.read_command(action) is not None
             and not any(_normalise(action) in _normalise(message) for message in before)
-            and not any(_read_thought(text) == _read_thought(message) for message in own[-1:])
         )
-
-
-def _read_thought(text: str) -> str:
-    return _normalise(text.removeprefix(OPENING).partition("</think>")[0])
 
 
 def _derive_seed(material: str) -> int:

@@ -159,7 +159,7 @@ def write_recording(envelopes: list[Json]) -> None:
             "opening": OPENING,
             "mostDraws": MOST_DRAWS,
             "warmerByDraw": WARMER,
-            "drawnAgain": "no closed think block, not just one action at the end, or an action or thought said before",
+            "drawnAgain": "no closed think block, not just one action at the end, or an action said before",
         },
         "forms": {form.name: {"temperature": form.temperature, "system": form.system} for form in FORMS},
         "systems": {dialect.name: list(dialect.systems) for dialect in (BASH, TOOL_CALL, TERMINUS, BOXED)},

@@ -171,9 +171,7 @@ def _build_reading() -> tuple[Family, ...]:
     return (
         _family(
             "pick",
-            _read_then(
-                "things.txt", "Some lines contain red.", "I copy them to red.txt.", "grep red things.txt > red.txt"
-            ),
+            _read_then("things.txt", "Some lines contain red.", "I pick them out.", "grep red things.txt > red.txt"),
             pick("red", "things.txt", "red.txt", ("red car", "blue sky", "red rose")),
             pick("cat", "pets.txt", "cats.txt", ("old cat", "big dog", "small cat")),
             pick("error", "log.txt", "errors.txt", ("start ok", "error disk full", "stop ok")),
@@ -189,9 +187,7 @@ def _build_reading() -> tuple[Family, ...]:
         ),
         _family(
             "last",
-            _read_then(
-                "days.txt", "I need the end of days.txt.", "I write it to end.txt.", "tail -n 1 days.txt > end.txt"
-            ),
+            _read_then("days.txt", "I need the end of days.txt.", "I write it down.", "tail -n 1 days.txt > end.txt"),
             last("days.txt", "end.txt", "monday tuesday friday"),
             last("log.txt", "final.txt", "start load stop"),
             last("towns.txt", "south.txt", "york bath dover"),
@@ -199,9 +195,7 @@ def _build_reading() -> tuple[Family, ...]:
         ),
         _family(
             "column",
-            _read_then(
-                "ages.txt", "The name comes first.", "I cut it into names.txt.", "cut -d, -f1 ages.txt > names.txt"
-            ),
+            _read_then("ages.txt", "The name comes first.", "I cut it out.", "cut -d, -f1 ages.txt > names.txt"),
             column("name", "ages.txt", "names.txt", "ada,36 bob,41"),
             column("fruit", "prices.txt", "fruits.txt", "pear,3 fig,5 plum,2"),
             column("city", "people.txt", "cities.txt", "oslo,7 lima,10"),
@@ -254,9 +248,7 @@ def _build_moving() -> tuple[Family, ...]:
         ),
         _family(
             "copy",
-            _read_then(
-                "plan.txt", "There is no copy of plan.txt yet.", "I copy it to plan2.txt.", "cp plan.txt plan2.txt"
-            ),
+            _read_then("plan.txt", "There is no copy yet.", "I copy it to plan2.txt.", "cp plan.txt plan2.txt"),
             copy("plan.txt", "plan2.txt", "go north"),
             copy("notes.txt", "backup.txt", "call mum"),
             copy("song.txt", "copy.txt", "la la la"),
@@ -312,7 +304,7 @@ def _build_changing() -> tuple[Family, ...]:
             _read_then(
                 "names.txt",
                 "The names are not in order.",
-                "I sort them into ordered.txt.",
+                "I sort them.",
                 "sort names.txt > ordered.txt",
             ),
             sort("name", "names.txt", "ordered.txt", "eve ada bob"),

@@ -7,6 +7,7 @@ import pytest
 
 from assay.kernel.errors import BadInput
 from assay.labs.duel.dialects import find_dialect
+from assay.labs.duel.eras import Era
 from assay.labs.duel.rendering import action_echo, think_prompt, thought_echo
 from assay.models.errors import ContextTooLong
 from assay.models.protocol import Message, Sampling
@@ -51,7 +52,7 @@ def test_they_act_in_the_form_that_is_asked_for(dialect):
     prompt = think_prompt(TEACHER.render([Message(role="user", content=f"Find the error in parser. {ASKS[dialect]}")]))
     for seed in range(5):
         _, _, answer = draw(TEACHER, prompt, seed).text.partition("</think>")
-        assert len(find_dialect(dialect).find(answer)) == 1, answer
+        assert len(find_dialect(dialect).find(answer, Era.SAFE)) == 1, answer
 
 
 def test_a_profile_says_how_often_it_acts_and_closes():

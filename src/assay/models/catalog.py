@@ -20,16 +20,16 @@ from urllib.parse import parse_qs
 
 from assay.kernel.canonical import Json, loads
 from assay.kernel.errors import AssayError, BadInput, MissingMaterial
+from assay.models.packaged import PACKAGED, cache_folder
 from assay.models.protocol import Model
 from assay.models.recipes import Lesson, Noise, Training
 from assay.models.scripted import PROFILES, ScriptedModel
 
-__all__ = ["KINDS", "ModelSpec", "open_model", "parse_spec", "read_config", "train_model"]
+__all__ = ["KINDS", "ModelSpec", "find_folder", "open_model", "parse_spec", "read_config", "train_model"]
 
 Kind: TypeAlias = Literal["local", "folder", "server", "scripted"]
 KINDS: Final = ("local", "folder", "server", "scripted")
-LOCAL_NAMES: Final = ("smollm2-135m-instruct",)
-"""Names of packaged models; :mod:`assay.models.weights` says where they lie."""
+LOCAL_NAMES: Final = tuple(sorted(PACKAGED))
 
 _URL: Final = re.compile(r"https?://[^\s#?]+")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
@@ -111,7 +111,7 @@ def open_model(spec: ModelSpec, folder: Path) -> Model:
         server = _load("assay.models.openai")
         return cast(Model, server.open_server(spec, folder))
     local = _load("assay.models.local")
-    return cast(Model, local.LocalModel(spec.text, _folder_of(spec, folder)))
+    return cast(Model, local.LocalModel(spec.text, find_folder(spec, folder)))
 
 
 def train_model(
@@ -140,8 +140,8 @@ def train_model(
     if spec.kind == "server":
         msg = f"{spec.text}: a recipe changes weights, and those of a server are not here"
         raise BadInput(msg)
-    training, weights = _load("assay.models.training"), _load("assay.models.weights")
-    base, cache = _folder_of(spec, folder), weights.cache_folder() / "recipes"
+    training = _load("assay.models.training")
+    base, cache = find_folder(spec, folder), cache_folder() / "recipes"
     if isinstance(recipe, Noise):
         made = training.weaken(base, cache, recipe)
     else:
@@ -158,7 +158,7 @@ def read_config(spec: ModelSpec, folder: Path) -> Json:
     """
     if spec.kind in ("scripted", "server"):
         return None
-    path = _folder_of(spec, folder) / "config.json"
+    path = find_folder(spec, folder) / "config.json"
     try:
         return loads(path.read_bytes())
     except (OSError, AssayError) as error:
@@ -166,7 +166,17 @@ def read_config(spec: ModelSpec, folder: Path) -> Json:
         raise BadInput(msg, path=str(path)) from error
 
 
-def _folder_of(spec: ModelSpec, folder: Path) -> Path:
+def find_folder(spec: ModelSpec, folder: Path) -> Path:
+    """Where the files of a model that runs in this process lie.
+
+    Args:
+        spec: A packaged model, which is unpacked on first use, or one of a folder.
+        folder: Where relative paths are looked for.
+
+    Raises:
+        MissingMaterial: As :func:`open_model`.
+        BadInput: There is no such folder.
+    """
     if spec.kind == "local":
         return cast(Path, _load("assay.models.weights").unpack_weights(spec.name))
     path = folder / spec.name

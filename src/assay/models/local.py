@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import torch
 from transformers import AutoModelForCausalLM, DynamicCache
+from transformers.utils.logging import disable_progress_bar
 
 from assay.kernel.errors import BadInput, MissingMaterial
 from assay.models.drawing import Batch, Started
@@ -60,13 +61,17 @@ class LocalModel:
             MissingMaterial: The folder holds no model that can be loaded.
         """
         torch.set_num_threads(1)  # two threads collapse when a core is busy, and the order of sums would vary
+        disable_progress_bar()  # progress is the application's to show
         self._tokenizer = Tokenizer(name, folder)
         try:
             model = cast(Any, AutoModelForCausalLM).from_pretrained(folder, local_files_only=True, dtype=torch.float32)
-        except (OSError, ValueError) as error:
+        except Exception as error:
             msg = f"{name}: {folder} holds no model that can be loaded: {error}"
             raise MissingMaterial(msg, path=str(folder)) from error
         self._model = model.eval()
+        if not _has_plain_head(model):
+            msg = f"{name}: {folder} holds a model whose logits are not simply its lm_head's; such are not run here"
+            raise MissingMaterial(msg, path=str(folder))
         self._window = int(model.config.max_position_embeddings)
         self._ends = _find_ends(self._tokenizer.end, model.generation_config)
         self._prefixes: list[_Prefix] = []
@@ -208,6 +213,16 @@ class LocalModel:
             hidden, _ = self._advance(ids, len(ids) - 1)
             started = Started(hidden=hidden, cache=copy.deepcopy(self._prefixes[0].cache), ends=self._ends)
             return Batch(self._model, self._tokenizer, samplings).draw(started, limit)
+
+
+def _has_plain_head(model: Any) -> bool:  # noqa: ANN401 - transformers' own
+    """Whether the logits are ``lm_head`` of what ``model`` gives: nothing capped or scaled behind it."""
+    if not hasattr(model, "model") or not hasattr(model, "lm_head"):
+        return False
+    ids = torch.zeros((1, 1), dtype=torch.long)
+    with torch.inference_mode():
+        hidden = model.model(input_ids=ids).last_hidden_state
+        return bool(torch.equal(model(input_ids=ids).logits, model.lm_head(hidden)))
 
 
 def _find_ends(end: int | None, generation: Any) -> frozenset[int]:  # noqa: ANN401 - transformers' own

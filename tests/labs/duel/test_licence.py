@@ -67,8 +67,9 @@ def test_an_action_in_its_own_thought_fails_however_large_the_lift(license_pair,
     assert license_pair(z_a="now ls -la source", **numbers).passes is False
 
 
-def test_a_name_that_is_no_text_ends_the_network_whatever_the_lift(license_pair):
+def test_a_name_that_is_no_text_ends_the_network_where_the_lift_would_pass(license_pair):
     action = '{"name": 5, "analysis": "look", "plan": "list", "commands": []}'
     with pytest.raises(NameNotText):
-        license_pair(y_a=action, era=Era.NETWORK, c_ya_za=-1.0, c_ya_e=0.0)
+        license_pair(y_a=action, era=Era.NETWORK)
+    assert license_pair(y_a=action, era=Era.NETWORK, c_ya_za=-1.0, c_ya_e=0.0).passes is False
     assert license_pair(y_a=action).passes is True

@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, str] = {
     "keys": "make keys, show them, and write trust policies",
     "experiment": "what is particular to experiments: write a registration file from data",
     "duel": "what is particular to duels: replay, counterfactuals, red team, the board",
+    "models": "which models are here, and one of them behind an HTTP API",
 }
 
 

@@ -67,7 +67,7 @@ def export_artefact(contract: DuelContract, evidence: Evidence, verdict: Mapping
         },
         "verdict": _verdict(contract, verdict),
         "slice": _slice(verdict),
-        "turn_ids": [line["turn"] for line in cast("list[dict[str, Json]]", verdict["turns"] or [])],
+        "turn_ids": list(draw_slice(contract, read_index(contract, evidence).index).turns),
         "teacher_refs": {record.turn: _references(record, contract) for record in log.turns},
         "king_rows": [row_document(row) for row in stored.king],
         "challenger_rows": [row_document(row) for row in stored.challenger],

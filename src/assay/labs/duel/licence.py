@@ -27,9 +27,10 @@ def licence(pair: Pair, *, threshold: float, share: float = LEAK_SHARE, era: Era
         era: As there.
 
     Raises:
-        NameNotText: As there, whatever the lift.
+        NameNotText: As there, of a lift that is large enough. The facts leave open which the network asked first; to
+            stop on fewer pairs loses no verdict that it reached.
     """
     if pair.c_ya_za is None or pair.c_ya_e is None:
         return Licence(b=None, passes=None)
     b = pair.c_ya_za - pair.c_ya_e
-    return Licence(b=b, passes=not leaks(pair.z_a, pair.y_a, share, era=era) and b >= threshold)
+    return Licence(b=b, passes=b >= threshold and not leaks(pair.z_a, pair.y_a, share, era=era))

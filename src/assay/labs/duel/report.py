@@ -42,6 +42,15 @@ def _number(value: float | None, sign: str = "") -> str:
     return format(value, f"{sign}.4f" if abs(value) >= 1e-3 else f"{sign}.2e").replace("-", "−")
 
 
+def _lines(text: str) -> str:
+    """A text of several lines in a cell of a table."""
+    return " ⏎ ".join(text.split("\n"))
+
+
+def _length(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0f}"
+
+
 def _share(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f}%"
 
@@ -129,8 +138,8 @@ def _sides(v: Mapping[str, Any]) -> Table:
         line("forfeits", str, "forfeits"),
         line("thought closed", _share, "thinkCloseRate"),
         line("actions that follow from the thought (B)", _share, "licensed"),
-        line("median thought, characters", _number, "medianThoughtChars"),
-        line("mean action, characters", _number, "meanActionChars"),
+        line("median thought, characters", _length, "medianThoughtChars"),
+        line("mean action, characters", _length, "meanActionChars"),
     ]
     names = tuple(f"{side}: {v['sides'][side]}" for side in _SIDES)
     return Table(title="Both sides", columns=("", *names), rows=tuple(rows), numeric=(1, 2))
@@ -173,7 +182,7 @@ def _five(values: Sequence[float]) -> tuple[str, ...]:
 def _deciding(v: Mapping[str, Any]) -> Iterator[Block]:
     for turn in v["deciding"]:
         rows = tuple(
-            (who, turn[who]["thought"] if turn[who] else "–", turn[who]["action"] if turn[who] else "forfeited")
+            (who, _lines(turn[who]["thought"]), _lines(turn[who]["action"])) if turn[who] else (who, "–", "forfeited")
             for who in ("teacher", *_SIDES)
         )
         title = f"Turn {turn['index']}, {turn['dialect']}: {_number(turn['difference'], '+')}"

@@ -71,6 +71,6 @@ def split_completion(
     if not spans:
         return Rollout(thought="", action="", closed=closed)
     last = spans[-1]
-    visible = _LABEL.sub("", rest[: last.start].strip(), count=1)
+    visible = _LABEL.sub("", rest[: last.start].strip())
     thought = "\n".join(part for part in (latent.strip(), visible.strip()) if part)
     return Rollout(thought=thought, action=rest[last.start : last.end], closed=closed)

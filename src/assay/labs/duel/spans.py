@@ -53,7 +53,7 @@ def find_boxes(text: str) -> tuple[Span, ...]:
             if sign.group() != "{":
                 opened.append((depth, *sign.span()))
             depth += 1
-        elif depth:
+        else:
             depth -= 1
             if opened and opened[-1][0] == depth:
                 _, start, body = opened.pop()

@@ -66,10 +66,10 @@ def tell_side(scored: Scored, side: SideName) -> dict[str, Json]:
         "thinkCloseRate": sum(closed) / len(closed) if closed else None,
         "byDialect": {
             name: {
+                **_summary(found.side),
                 "turns": found.n_turns,
                 "parsed": found.n_valid,
                 "parseRate": found.parse_rate,
-                **_summary(found.side),
             }
             for name, found in dialects.items()
         },

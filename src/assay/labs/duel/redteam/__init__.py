@@ -1,0 +1,1 @@
+"""Known attacks on a duel, run against a contract, and a search for unknown ones (facts 16)."""
