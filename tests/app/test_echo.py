@@ -281,3 +281,16 @@ def test_the_base_install_can_speak():
     assert complaint == b""
     loaded = set(answer.decode().strip("[]\n").replace("'", "").split(", ")) - {""}
     assert not loaded & {"rich", "jinja2", "markupsafe", "numpy", "pydantic", "nacl", "orjson"}
+
+
+def test_a_bar_that_is_told_what_comes_next_shows_it_and_paces_it_from_there():
+    screen, seconds = Screen(), Seconds()
+    with make_echo(err=screen, monotonic=seconds).progress("opening", 10) as bar:
+        seconds.now += 100
+        bar.advance(4)
+        bar.say("dueling")
+        seconds.now += 2
+        bar.advance(2)
+        shown = screen.lines[-1]
+    assert "dueling" in shown
+    assert "1.0/s" in shown

@@ -4,12 +4,14 @@ import argparse
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final, cast
 
+from assay.app.answer import Answer
 from assay.app.cli.echo import Echo
 from assay.app.duels import read_duel
+from assay.app.redteam_answer import answer_redteam
 from assay.kernel.canonical import Json
 from assay.kernel.clock import SystemClock
 from assay.kernel.errors import BadInput
@@ -32,26 +34,9 @@ from assay.rules.documents import read_document, read_file
 from assay.verifier.figures import Report, Section, Table
 from assay.verifier.lab import Evidence, Record
 
-__all__ = ["Answer"]
+__all__ = ["Answer", "answer_redteam"]
 
 _LARGEST_TABLE: Final = 10_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What an action answers.
-
-    Args:
-        json: The one object for machines.
-        report: What people are shown; None where a text says it.
-        text: The text, where there is no report.
-        exit: The exit code.
-    """
-
-    json: Mapping[str, object]
-    report: Report | None = None
-    text: str = ""
-    exit: int = 0
 
 
 def answer_replay(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001 - every answer takes the two

@@ -49,7 +49,7 @@ class Prepared:
 
     def run(self) -> None:
         """Serves until interrupted."""
-        config = uvicorn.Config(build_app(self.model, self.name), log_level="warning", access_log=False)
+        config = uvicorn.Config(build_app(self.model, self.name), log_level="warning", access_log=False, ws="none")
         with self.listener, suppress(KeyboardInterrupt):  # which is how serving is meant to end
             uvicorn.Server(config).run(sockets=[self.listener])
 

@@ -161,8 +161,9 @@ class Progress:
         self._monotonic = monotonic
         self._width = width
         self._done = 0
+        self._before = 0
         self._shown = 0
-        self._started = monotonic()
+        self._started = self._paced = monotonic()
         self._drawn: float | None = None
 
     def advance(self, count: int = 1) -> None:
@@ -171,8 +172,9 @@ class Progress:
         self._show()
 
     def say(self, label: str) -> None:
-        """Names what is being done now."""
+        """Names what is being done now; the pace is that of what follows."""
         self._label = visible(label)
+        self._paced, self._before = self._monotonic(), self._done
         self._show()
 
     def _show(self) -> None:
@@ -182,7 +184,7 @@ class Progress:
         due = self._started + _PROGRESS_AFTER_S if self._drawn is None else self._drawn + _PROGRESS_EVERY_S
         if now >= due:
             self._drawn = now
-            self._draw(now - self._started)
+            self._draw(now - self._paced)
 
     def hide(self) -> None:
         """Wipes the bar off the line; the next advance that is due draws it again."""
@@ -196,7 +198,7 @@ class Progress:
         self._shown = len(line)
 
     def _line(self, elapsed_s: float) -> str:
-        rate = self._done / elapsed_s if elapsed_s > 0 else 0.0
+        rate = (self._done - self._before) / elapsed_s if elapsed_s > 0 else 0.0
         pace = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
         if not self._total:
             return f"{self._label}  {self._done:,}  {pace}"

@@ -82,7 +82,6 @@ class _Duel:
             self._open(run, models)
             await self._probe(run, models, progress)
             if not self._rejected(run):
-                progress.say("dueling")
                 await self._play_turns(run, models, progress)
         finally:
             await models.close()
@@ -135,6 +134,7 @@ class _Duel:
     async def _play_turns(self, run: OpenRun, models: Models, progress: Progress) -> None:
         done = read_log(run.evidence, self.drawn).turns
         progress.advance(len(done))
+        progress.say("dueling")
         watch = self._watch(done)
         if watch.decided:
             return

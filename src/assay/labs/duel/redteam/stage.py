@@ -12,18 +12,49 @@ from assay.kernel.errors import BadInput, MissingMaterial
 from assay.labs.duel.corpus.corpus import Turn
 from assay.labs.duel.knobs import Knobs
 from assay.labs.duel.playing import force, sample_seed
-from assay.labs.duel.records import Forced
-from assay.labs.duel.redteam.ground import Ground
+from assay.labs.duel.records import Sample
+from assay.labs.duel.registration import DuelContract
 from assay.labs.duel.rendering import action_echo, think_prompt, thought_echo
 from assay.labs.duel.rollouts import Rollout, split_completion
 from assay.labs.duel.rows import Pair, Row
 from assay.models.errors import ContextTooLong
-from assay.models.protocol import Model, Sampling
+from assay.models.protocol import Message, Model, Sampling, TeacherForcing
 
-__all__ = ["Staged", "Stage", "Trick", "set_stage"]
+__all__ = ["PRACTICE", "Reference", "Stage", "StageRule", "Staged", "set_stage"]
 
-_TRIES: Final = 4  # samples among which an honest one is looked for
-_LEAST: Final = 2
+_TRIES: Final = 4  # samples among which one with an action is looked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageRule:
+    """What a stage depends on.
+
+    Args:
+        knobs: The contract's numbers.
+        references: Samples of the teacher's a turn.
+        temperature: Of the samples.
+        token_limit: Tokens that a completion in a dialect may have.
+        seed: The slice's seed.
+        turns: Turns that are put up at most.
+    """
+
+    knobs: Knobs
+    references: int
+    temperature: float
+    token_limit: Callable[[str], int]
+    seed: int
+    turns: int = 8
+
+    @classmethod
+    def of(cls, contract: DuelContract, seed: int) -> "StageRule":
+        """The rule of a contract, on the slice with this seed."""
+        return cls(
+            knobs=contract.knobs,
+            references=contract.duel.teacher_samples,
+            temperature=contract.duel.temperature,
+            token_limit=contract.token_limit,
+            seed=seed,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +73,7 @@ class Staged:
 
     Args:
         turn: Its id.
+        dialect: The dialect of its action.
         prompt: What the teacher is asked.
         said: The conversation's last message, which a side may say again.
         references: The teacher's references.
@@ -49,67 +81,196 @@ class Staged:
     """
 
     turn: str
+    dialect: str
     prompt: str
     said: str
     references: tuple[Reference, ...]
     honest: Rollout
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trick:
-    """What a side writes on a turn; its action is the honest one."""
-
-    thought: str
-
-
 class Stage:
-    """The turns, and the teacher that scores on them."""
+    """The turns, and the teacher that scores on them; :func:`set_stage` puts them up.
 
-    def __init__(self, teacher: Model, knobs: Knobs) -> None:
-        """Has no turn yet; :func:`set_stage` puts them up."""
-        self._teacher = teacher
-        self._echoes: dict[tuple[str, int], Forced] = {}
+    Args:
+        teacher: Who scores.
+        knobs: The contract's numbers.
+        turns: The turns.
+    """
+
+    def __init__(self, teacher: TeacherForcing, knobs: Knobs, turns: Sequence[Staged]) -> None:
+        """Asks nothing yet."""
+        self._prompter = _Prompter(teacher)
         self.knobs = knobs
-        self.turns: list[Staged] = []
+        self.turns = tuple(turns)
 
-    async def play(self, think: Callable[[Staged], str], turns: Sequence[Staged] | None = None) -> tuple[Row, ...]:
-        """The rows of a side that takes the honest actions after thoughts of its own.
+    async def play(
+        self, think: Callable[[Staged], str], turns: Sequence[Staged] | None = None, miner: str = "side"
+    ) -> tuple[Row, ...]:
+        """The rows of a side that takes the honest actions after thoughts of its own; of all turns by default.
 
         Raises:
             ContextTooLong: A thought does not fit the teacher's window.
             ModelUnavailable: The teacher cannot be reached.
         """
-        return tuple([await self._row(staged, think(staged).strip()) for staged in turns or self.turns])
+        chosen = self.turns if turns is None else turns
+        return tuple([await self._row(staged, think(staged).strip(), miner) for staged in chosen])
 
-    async def honest(self, turns: Sequence[Staged] | None = None) -> tuple[Row, ...]:
+    async def play_honest(self, turns: Sequence[Staged] | None = None) -> tuple[Row, ...]:
         """The rows of the honest side."""
-        return await self.play(lambda staged: staged.honest.thought, turns)
+        return await self.play(lambda staged: staged.honest.thought, turns, "honest")
 
-    async def _row(self, staged: Staged, thought: str) -> Row:
-        action = staged.honest.action
-        own = await self._force(*action_echo(staged.prompt, thought, action))
-        empty = await self._force(*action_echo(staged.prompt, "", action))
-        stands = await self._force(*thought_echo(staged.prompt, thought))
-        pairs = [
-            Pair(
-                z_a=thought,
-                y_a=action,
-                c_yc_za=await self._force(*action_echo(staged.prompt, thought, reference.rollout.action)),
-                c_yc_e=reference.empty,
-                c_yc_zc=reference.own,
-                c_ya_za=own,
-                c_ya_e=empty,
-                c_ya_zc=await self._force(*action_echo(staged.prompt, reference.rollout.thought, action)),
-                c_za_x=stands,
-                c_zc_x=reference.stands,
-            )
-            for reference in staged.references
-        ]
-        return Row(turn=staged.turn, miner="side", pairs=tuple(pairs))
+    async def _row(self, staged: Staged, thought: str, miner: str) -> Row:
+        action, ask = staged.honest.action, self._prompter
+        acted = self.knobs.score_mode == "min_rga"
+        pair = Pair(
+            z_a=thought,
+            y_a=action,
+            c_yc_za=0.0,
+            c_yc_e=0.0,
+            c_ya_za=await ask.action(staged.prompt, thought, action),
+            c_ya_e=await ask.action(staged.prompt, "", action),
+            c_za_x=await ask.thought(staged.prompt, thought),
+        )
+        pairs: list[Pair] = []
+        for reference in staged.references:
+            after = await ask.action(staged.prompt, thought, reference.rollout.action)
+            licence = await ask.action(staged.prompt, reference.rollout.thought, action) if acted else None
+            pairs.append(_meet(pair, reference, after, licence))
+        return Row(turn=staged.turn, miner=miner, pairs=tuple(pairs))
 
-    async def _force(self, text: str, start: int) -> float:
-        known = self._echoes.get((text, start))
-        if known is None:
-            known = await force(self._teacher, text, start)
-            self._echoes[text, start] = known
-        return known.per_byte
+
+def _meet(pair: Pair, reference: Reference, after: float, licence: float | None) -> Pair:
+    return Pair(
+        z_a=pair.z_a,
+        y_a=pair.y_a,
+        c_yc_za=after,
+        c_yc_e=reference.empty,
+        c_yc_zc=reference.own,
+        c_ya_za=pair.c_ya_za,
+        c_ya_e=pair.c_ya_e,
+        c_ya_zc=licence,
+        c_za_x=pair.c_za_x,
+        c_zc_x=reference.stands,
+    )
+
+
+class _Prompter:
+    """Echoes in nats a byte, each asked for once."""
+
+    def __init__(self, teacher: TeacherForcing) -> None:
+        self._teacher = teacher
+        self._known: dict[tuple[str, str, str | None], float] = {}
+
+    async def action(self, prompt: str, thought: str, action: str) -> float:
+        """The action after a thought."""
+        return await self._ask((prompt, thought, action), *action_echo(prompt, thought, action))
+
+    async def thought(self, prompt: str, thought: str) -> float:
+        """The thought after the prompt."""
+        return await self._ask((prompt, thought, None), *thought_echo(prompt, thought))
+
+    async def _ask(self, key: tuple[str, str, str | None], text: str, start: int) -> float:
+        if key not in self._known:
+            self._known[key] = (await force(self._teacher, text, start)).per_byte
+        return self._known[key]
+
+
+async def set_stage(teacher: Model, turns: Sequence[Turn], rule: StageRule, *, least: int = 2) -> Stage:
+    """The first turns on which the teacher gives references and an honest side, under a teacher that scores.
+
+    Args:
+        teacher: Who is asked, and scores.
+        turns: Where turns are looked for, in order.
+        rule: What the stage depends on.
+        least: Turns that have to be found.
+
+    Raises:
+        MissingMaterial: There are fewer such turns.
+        ModelUnavailable: The teacher cannot be reached.
+    """
+    found: list[Staged] = []
+    for turn in turns:
+        staged = await _stage(teacher, turn, rule)
+        if staged is not None:
+            found.append(staged)
+        if len(found) == rule.turns:
+            break
+    if len(found) < least:
+        msg = f"expected {least} turns on which the teacher writes actions, found {len(found)} among {len(turns)}"
+        raise MissingMaterial(msg)
+    return Stage(teacher, rule.knobs, found)
+
+
+async def _stage(teacher: Model, turn: Turn, rule: StageRule) -> Staged | None:
+    """The turn, or None where it does not fit the teacher or the teacher writes no action."""
+    try:
+        prompt = think_prompt(teacher.render(turn.prefix))
+        samples = [await _sample(teacher, prompt, turn, rule, number) for number in range(rule.references)]
+        honest = await _find_honest(teacher, prompt, turn, rule)
+        asked = _Prompter(teacher)
+        references = [await _measure(asked, prompt, sample) for sample in samples if not sample.forfeit]
+    except (BadInput, ContextTooLong):
+        return None
+    if honest is None or not references:
+        return None
+    return Staged(
+        turn=turn.turn_id,
+        dialect=turn.kind,
+        prompt=prompt,
+        said=turn.prefix[-1].content,
+        references=tuple(references),
+        honest=honest,
+    )
+
+
+async def _find_honest(teacher: Model, prompt: str, turn: Turn, rule: StageRule) -> Rollout | None:
+    for number in range(rule.references, rule.references + _TRIES):
+        rollout = await _sample(teacher, prompt, turn, rule, number)
+        if not rollout.forfeit and rollout.thought:
+            return rollout
+    return None
+
+
+async def _sample(teacher: Model, prompt: str, turn: Turn, rule: StageRule, number: int) -> Rollout:
+    seed = sample_seed(rule.seed, turn.turn_id, "teacher", number)
+    limit = rule.token_limit(turn.kind)
+    sampling = Sampling(max_tokens=limit, temperature=rule.temperature, seed=seed)
+    sample = Sample.of(await teacher.complete(prompt, sampling))
+    return split_completion(sample.text, turn.kind, require_think_close=False, era=rule.knobs.era)
+
+
+async def _measure(asked: _Prompter, prompt: str, rollout: Rollout) -> Reference:
+    return Reference(
+        rollout=rollout,
+        own=await asked.action(prompt, rollout.thought, rollout.action),
+        empty=await asked.action(prompt, "", rollout.action),
+        stands=await asked.thought(prompt, rollout.thought),
+    )
+
+
+_SYSTEM: Final = "Reply with exactly one bash block."
+_TASKS: Final = (
+    "The import of the settings module fails with a circular reference, find where it begins",
+    "Users report that the download stalls after the second chunk, look at the retry logic",
+    "The nightly report shows negative totals for refunds, check how amounts are summed",
+    "Sorting by date puts empty entries first, which the customers find confusing",
+    "The websocket closes without a reason when the server restarts, reproduce that",
+    "Unicode names are cut in the middle of a letter when the table is narrow",
+    "The cache returns stale prices for an hour after midnight in summer",
+    "Deleting a folder leaves orphaned thumbnails behind in the storage bucket",
+    "The parser accepts trailing commas although strict mode forbids them",
+    "Logging in with an expired token gives a blank page instead of a message",
+)
+PRACTICE: Final = tuple(
+    Turn(
+        turn_id=f"practice:{at}",
+        prefix=(Message(role="system", content=_SYSTEM), Message(role="user", content=task)),
+        reference="",
+        kind="bash",
+        stratum="practice",
+        source="practice",
+        language="",
+    )
+    for at, task in enumerate(_TASKS)
+)
+"""Turns to practise on, where there is no corpus at hand."""

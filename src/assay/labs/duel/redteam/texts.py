@@ -12,6 +12,7 @@ from assay.labs.duel.mandates import check_slice
 from assay.labs.duel.records import Sample
 from assay.labs.duel.redteam.attacks import TOLERANCE, Attack, Finding, conclude
 from assay.labs.duel.redteam.ground import Ground
+from assay.labs.duel.redteam.phrases import FILLER
 from assay.labs.duel.redteam.synthetic import (
     CHALLENGER,
     KING,
@@ -22,7 +23,7 @@ from assay.labs.duel.redteam.synthetic import (
     plain_rows,
     write_action,
 )
-from assay.labs.duel.redteam.thoughts import BOILERPLATE_STANDS, FILLER
+from assay.labs.duel.redteam.thoughts import BOILERPLATE_STANDS
 from assay.labs.duel.rollouts import Rollout, split_completion
 from assay.labs.duel.rows import Pair, Row
 from assay.labs.duel.splitting import split_side, split_teacher

@@ -8,6 +8,7 @@ from assay.labs.duel.legs import score_turn
 from assay.labs.duel.means import mean, spread, tempered_mean
 from assay.labs.duel.redteam.attacks import TOLERANCE, Attack, Finding, conclude, not_applicable
 from assay.labs.duel.redteam.ground import Ground
+from assay.labs.duel.redteam.phrases import FILLER
 from assay.labs.duel.redteam.synthetic import (
     CHALLENGER,
     KING,
@@ -20,9 +21,7 @@ from assay.labs.duel.redteam.synthetic import (
 )
 from assay.labs.duel.rows import Pair, Row
 
-__all__ = ["ATTACKS", "BOILERPLATE_STANDS", "FILLER"]
-
-FILLER: Final = "Let me carefully weigh every possible aspect of this fascinating challenge, one step after another."
+__all__ = ["ATTACKS", "BOILERPLATE_STANDS"]
 
 _REFERENCE: Final = "sed -i s/colour/color/ docs/index.rst"
 
