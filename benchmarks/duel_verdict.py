@@ -1,19 +1,28 @@
-"""Times what a full-size duel takes to decide: the crown and the summaries of both sides, on one core.
+"""Times what a full-size duel takes to decide, on one core: from rows, and whole from the evidence of a run.
 
-python benchmarks/duel_verdict.py            one line; exits 1 if it is over its limit
+python benchmarks/duel_verdict.py            two lines; exits 1 if one is over its limit
 """
 
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Final
 
 from figures import report
 
 from assay.kernel.random import Stream
+from assay.kernel.run import Plan, open_run
 from assay.labs.duel.crown import decide
 from assay.labs.duel.eras import Era
 from assay.labs.duel.knobs import Knobs
+from assay.labs.duel.lab import LAB
+from assay.labs.duel.logs import INDEX_FILE, MANIFEST_FILE
+from assay.labs.duel.registration import load
 from assay.labs.duel.rows import Pair, Row
+from assay.testing.duels import make_contract, publish_corpus
+from assay.testing.lab_contract import copy_evidence
+from assay.testing.labs import finish_run
 
 TURNS: Final = 1300
 REFERENCES: Final = 3
@@ -39,7 +48,26 @@ def main() -> int:
     stream = Stream(1, "duel benchmark")
     challenger, king = make_side(stream, "challenger"), make_side(stream, "king")
     seconds = min(time_once(challenger, king) for _ in range(ROUNDS))
-    return 0 if report("duel verdict, 1,300 turns of 3 references", seconds, LIMIT_S, " s", at_least=False) else 1
+    kept = report("crown from rows, 1,300 turns of 3 references", seconds, LIMIT_S, " s", at_least=False)
+    whole = report("verdict whole from evidence, the same size", time_derivation(), LIMIT_S, " s", at_least=False)
+    return 0 if kept and whole else 1
+
+
+def time_derivation() -> float:
+    """Seconds that the verdict takes from the evidence of a duel between scripted models."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        contract = load(make_contract(publish_corpus(folder / "corpus", TURNS + 100), turns=TURNS))
+        plan = Plan(lab=LAB.name, layout=LAB.layout, document=LAB.document(contract))
+        with open_run(folder / "run", plan) as run:
+            finish_run(LAB, contract, run, folder)
+            evidence = copy_evidence(run.evidence, LAB.layout, [MANIFEST_FILE, INDEX_FILE])
+    seconds: list[float] = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        LAB.derive(contract, evidence)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
 
 
 def time_once(challenger: tuple[Row, ...], king: tuple[Row, ...]) -> float:

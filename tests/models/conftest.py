@@ -5,7 +5,6 @@ import contextlib
 import importlib
 import socket
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -94,6 +93,7 @@ def serving(app):
             ready.set()
 
     listener = socket.create_server(("127.0.0.1", 0))
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited; without it an answer waits 40 ms
     server = Server(uvicorn.Config(app, log_level="critical", ws="none", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
@@ -129,25 +129,40 @@ def spec_of(tiny_folder):
 class Canned:
     """A server that answers what it was told to, byte for byte, and remembers what it was asked."""
 
-    def __init__(self):
+    def __init__(self, answers):
         self.asked = []
-        self.answers = []
+        self._answers = list(answers)
+        self._tasks = set()
 
     async def answer(self, reader, writer):
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                size = next(int(line[15:]) for line in head.lower().splitlines() if line.startswith(b"content-length:"))
-                self.asked.append((head, await reader.readexactly(size)))
-                answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-                if callable(answer):
-                    await answer(writer)
-                else:
-                    writer.write(answer)
-                    await writer.drain()
-                if not isinstance(answer, bytes) or b"content-length" not in answer:
-                    break
-        writer.close()
+        self._tasks.add(asyncio.current_task())
+        try:
+            while await self._answer_one(reader, writer):
+                pass
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.transport.abort() if writer.transport.is_closing() else writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def _answer_one(self, reader, writer):
+        """Answers one request; whether the connection may carry another."""
+        head = await reader.readuntil(b"\r\n\r\n")
+        size = next(int(line[15:]) for line in head.lower().splitlines() if line.startswith(b"content-length:"))
+        self.asked.append((head, await reader.readexactly(size)))
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if callable(answer):
+            await answer(writer)
+            return False
+        writer.write(answer)
+        await writer.drain()
+        return b"content-length" in answer and b"connection: close" not in answer
+
+    async def stop(self):
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 @pytest.fixture
@@ -156,20 +171,15 @@ def canned():
 
     def run(answers, work):
         async def main():
-            server = Canned()
-            server.answers = list(answers)
+            server = Canned(answers)
             listening = await asyncio.start_server(server.answer, "127.0.0.1", 0)
             address = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
             try:
                 return await work(address), server.asked
             finally:
                 listening.close()
+                await server.stop()
 
         return asyncio.run(main())
 
     return run
-
-
-@pytest.fixture
-def repository():
-    return Path(__file__).resolve().parents[2]

@@ -28,7 +28,7 @@ def test_a_server_is_named_with_its_tokenizer_and_its_weights():
         ("local:", "expected a model such as local:"),
         ("hub:someone/model", "kinds: local, folder, server, scripted"),
         ("local:other", "there is: smollm2-135m-instruct"),
-        ("scripted:other", "there are: silent, strong, teacher, weak"),
+        ("scripted:other", "silent, strong, teacher, weak)"),
         ("server:http://host/v1", "expected server:http://HOST:PORT/v1#MODEL"),
         (f"server:ftp://host/v1#m?tokenizer=t&weights={WEIGHTS}", "expected server:http://HOST:PORT/v1#MODEL"),
         (f"server:http://host/v1#?tokenizer=t&weights={WEIGHTS}", "expected server:http://HOST:PORT/v1#MODEL"),

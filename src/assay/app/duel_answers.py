@@ -3,8 +3,9 @@
 import argparse
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import Final, cast
 
@@ -34,24 +35,32 @@ from assay.rules.documents import read_document, read_file
 from assay.verifier.figures import Report, Section, Table
 from assay.verifier.lab import Evidence, Record
 
-__all__ = ["Answer", "answer_redteam"]
+__all__ = ["ANSWERS"]
 
 _LARGEST_TABLE: Final = 10_000_000
 
 
-def answer_replay(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001 - every answer takes the two
+def _replay(arguments: argparse.Namespace, _: Echo) -> Answer:
     """The stored verdict beside what the rows give; exit code 1 where they differ."""
     verdict = read_json_file(arguments.verdict) if arguments.verdict else None
     found = replay(read_artefact(arguments.file, verdict))
-    compared = [{**asdict(item), "derived": item.derived} for item in found.comparisons]
+    compared = [{name: _plain(value) for name, value in asdict(item).items()} for item in found.comparisons]
     told = {
         "schema": "assay.duel.replay",
         "version": 1,
         "rule": found.rule,
         "agrees": found.agrees,
+        "duplicates": found.outcome.duplicates,
         "compared": compared,
     }
     return Answer(json=told, report=_report_replay(found), exit=0 if found.agrees else 1)
+
+
+def _plain(value: object) -> object:
+    """The value as JSON holds it: a number of somebody else's that is none becomes text."""
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | int | float | None) else str(value)
 
 
 def _report_replay(found: Replay) -> Report:
@@ -67,11 +76,12 @@ def _report_replay(found: Replay) -> Report:
         title=f"Replay of {found.name} by rule {found.rule}",
         headline=headline,
         tone="decided" if found.agrees else "refused",
+        facts=(("rows beyond one a turn", str(found.outcome.duplicates)),) if found.outcome.duplicates else (),
         sections=(Section(title="Every number", blocks=(table,)),),
     )
 
 
-def answer_rescore(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001
+def _rescore(arguments: argparse.Namespace, _: Echo) -> Answer:
     """Every stored duel under another contract."""
     knobs = load_scoring(read_document(arguments.contract))
     found = [*rescore([_read_stored(path) for path in arguments.files], knobs)]
@@ -105,7 +115,7 @@ def _read_stored(path: Path) -> Stored:
     )
 
 
-def answer_slice(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001
+def _slice(arguments: argparse.Namespace, _: Echo) -> Answer:
     """The turns that a contract draws."""
     contract = load(read_document(arguments.contract))
     corpus = open_registered_corpus(contract, arguments.contract.parent)
@@ -126,7 +136,7 @@ def answer_slice(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: 
     return Answer(json=told, text="\n".join(lines))
 
 
-def answer_show(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001
+def _show(arguments: argparse.Namespace, _: Echo) -> Answer:
     """Every text of one turn."""
 
     def read(contract: DuelContract, evidence: Evidence, verdict: Record) -> tuple[Record, list[tuple[str, str, str]]]:
@@ -145,7 +155,7 @@ def answer_show(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: A
     return Answer(json=told, text="\n".join(parts))
 
 
-def answer_export(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001
+def _export(arguments: argparse.Namespace, _: Echo) -> Answer:
     """The bundle as an artefact in the public form."""
     data = read_duel(arguments.bundle, export_artefact)
     try:
@@ -157,7 +167,7 @@ def answer_export(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa:
     return Answer(json=told, text=f"wrote {arguments.to}; `assay duel replay {arguments.to}` scores it again")
 
 
-def answer_fold(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001
+def _fold(arguments: argparse.Namespace, _: Echo) -> Answer:
     """Rollouts folded into a corpus, and what became of them."""
     traces = TraceFiles(arguments.traces)
     # One group: what the network registers as shares of groups would defer most of a small corpus.
@@ -180,7 +190,7 @@ def answer_fold(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: A
     return Answer(json=told, text="\n".join(lines))
 
 
-def answer_monitor(arguments: argparse.Namespace, echo: Echo) -> Answer:  # noqa: ARG001
+def _monitor(arguments: argparse.Namespace, _: Echo) -> Answer:
     """Whether a board follows an outside benchmark, and what may be claimed."""
     board = [_board_entry(row, arguments.board) for row in _read_table(arguments.board, ("model", "score"))]
     results = {
@@ -239,3 +249,16 @@ def _read_table(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
         msg = f"{path}: expected columns {', '.join(columns)} and at least one row; {what}"
         raise BadInput(msg, path=str(path))
     return rows
+
+
+ANSWERS: Final[Mapping[str, Callable[[argparse.Namespace, Echo], Answer]]] = {
+    "replay": _replay,
+    "rescore": _rescore,
+    "slice": _slice,
+    "show": _show,
+    "export": _export,
+    "fold": _fold,
+    "redteam": answer_redteam,
+    "monitor": _monitor,
+}
+"""What each action answers."""

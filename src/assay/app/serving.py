@@ -90,10 +90,13 @@ def _listen(host: str, port: int) -> socket.socket:
         raise BadInput(msg)
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         msg = f"cannot listen on {host} port {port}: {error.strerror or error}"
         raise BadInput(msg) from error
+    # Inherited by every connection: an answer in two pieces must not wait for the first to be acknowledged.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def _name_in_contract(spec: ModelSpec, folder: Path, server: str, weights: str) -> str:

@@ -86,7 +86,7 @@ class ScriptedModel:
         return "".join(f"<|{message.role}|>\n{message.content}\n" for message in messages) + "<|assistant|>\n"
 
     async def complete(self, prompt: str, sampling: Sampling) -> Completion:
-        """A reply in the form that the prompt asks for, the same for the same prompt and seed; one alone at temperature 0.
+        """A reply in the form that the prompt asks for, the same for the same prompt and seed.
 
         Raises:
             ContextTooLong: The prompt is longer than the window.

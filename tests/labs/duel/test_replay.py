@@ -145,3 +145,17 @@ def test_other_contracts_shift_margins_and_flip_crowns(make_knobs, make_side):
     assert "lpC_za_x" in refused.why
     report = report_rescored([same, strict, refused])
     assert report.headline == "1 of 3 duels would be decided the other way"
+
+
+def test_rows_of_a_turn_that_came_twice_are_counted_and_the_last_one_scored(tmp_path, make_knobs, make_side):
+    knobs = make_knobs(era=Era.NETWORK)
+    king = make_side([[0.0, 0.0, 0.0]] * 3, "king")
+    challenger = make_side([[0.05, 0.0, 0.0]] * 3, "challenger")
+    better = make_side([[0.9, 0.0, 0.0]], "challenger")
+    duel = judge(challenger, king, knobs)
+    verdict = {"margin": duel.margin, "challenger_wins": duel.challenger_wins, "n_paired_turns": 3}
+    verdict |= {"duel_params": params(knobs)}
+    found = replay(read_artefact(write_artefact(tmp_path / "a.json.gz", (*better, *challenger), king, verdict)))
+    assert (found.agrees, found.outcome.duplicates) == (True, 1)
+    found = replay(read_artefact(write_artefact(tmp_path / "b.json.gz", (*challenger, *better), king, verdict)))
+    assert (found.agrees, found.outcome.duplicates) == (False, 1)

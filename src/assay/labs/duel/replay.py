@@ -29,7 +29,10 @@ _MODES: Final = ("reason", "min_rg", "min_rga")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a duel came out; ``se`` is infinite with fewer than two paired turns."""
+    """How a duel came out; ``se`` is infinite with fewer than two paired turns.
+
+    ``duplicates`` counts the rows that came beyond one a turn and side; the last of a turn counts.
+    """
 
     margin: float
     se: float
@@ -37,6 +40,7 @@ class Outcome:
     challenger_wins: bool
     paired: int
     forfeit_turns: int | None = None
+    duplicates: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +117,7 @@ def _judge(artefact: Artefact) -> tuple[str, Outcome]:
             challenger_wins=_wins(artefact, duel, knobs, stamped.get("sequential")),
             paired=duel.paired,
             forfeit_turns=duel.forfeit_turns,
+            duplicates=duel.challenger_duplicates + duel.king_duplicates,
         )
     if isinstance(gates, dict):
         legacy = judge_legacy(

@@ -2,26 +2,27 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from assay.labs.duel.copies import Published, find_copy
 from assay.labs.duel.crown import Decision, decide
 from assay.labs.duel.eras import Era
 from assay.labs.duel.faults import keep_last
+from assay.labs.duel.knobs import Knobs
 from assay.labs.duel.legs import NonFinite
-from assay.labs.duel.redteam.attacks import TOLERANCE, Attack, Finding, conclude
+from assay.labs.duel.redteam.attacks import TOLERANCE, Attack, Finding, conclude, signed
 from assay.labs.duel.redteam.ground import Ground
 from assay.labs.duel.redteam.synthetic import CHALLENGER, KING, change_pairs, honest_rows, level_rows, on_grid
 from assay.labs.duel.rows import Row
 
-__all__ = ["ATTACKS"]
+__all__ = ["ATTACKS", "Deciding", "inflate"]
 
 _LEVEL: Final = -0.03
 _HARD: Final = -0.041  # what the worst in twenty of valid turns score (facts 1.4)
 _BROKEN: Final = (math.nan, math.inf, -math.inf)
-_OWN_LIFTS: Final = ("lpA_yc_za", "lpA_yc_e", "lpA_ya_za", "lpA_ya_e")
+_OWN_NUMBERS: Final = ("lpA_yc_za", "lpA_yc_e", "lpA_ya_za", "lpA_ya_e")
 
 
 def _duel(own: Sequence[float | None], king: Sequence[float | None], ground: Ground) -> Decision:
@@ -110,16 +111,18 @@ def _hides_leg(found: Decision, turns: int) -> bool:
     return any(not legs.finite for legs in scored) or bool(silent) or len(told) > turns
 
 
-def _run_own_numbers(ground: Ground) -> Finding:
+Deciding: TypeAlias = Callable[[Sequence[Row], Sequence[Row], Knobs], Decision]
+
+
+def inflate(ground: Ground, deciding: Deciding = decide) -> Finding:
+    """Whether what a side tells of itself moves a score, as ``deciding`` decides."""
+
     def claim(value: float) -> tuple[Row, ...]:
-        numbers: Mapping[str, float] = dict.fromkeys(_OWN_LIFTS, value) | {
-            "lpA_yc_za": 2 * value,
-            "lpA_ya_za": value + 9,
-        }
+        numbers = dict.fromkeys(_OWN_NUMBERS, value) | {"lpA_yc_za": 2 * value, "lpA_ya_za": value + 9}
         return change_pairs(honest_rows(ground, CHALLENGER), lambda _, __, pair: replace(pair, a=numbers))
 
     king = honest_rows(ground, KING)
-    modest, boastful = (decide(claim(value), king, ground.knobs) for value in (-0.1, 50.0))
+    modest, boastful = (deciding(claim(value), king, ground.knobs) for value in (-0.1, 50.0))
     said = "every log-probability that the side tells of itself, made as large as it likes"
     musts = {
         "no field of the verdict moves": modest.duel == boastful.duel,
@@ -139,8 +142,8 @@ def _run_selection(ground: Ground) -> Finding:
     edge = max(0.02, 1.5 * ground.knobs.min_margin)
     own: list[float | None] = [-0.01] * 3 + [None] * 9
     found = _duel(own, [-0.01 - edge] * 3 + [_HARD] * 9, ground).duel
-    said = f"answers on 3 of 12 turns, {edge:.2f} better there; the king scores {_HARD} on the 9 others: "
-    said += f"{found.paired} turns are compared, margin {found.margin:+.4f}"
+    said = f"3 of 12 turns answered, {edge:.2f} better there; the king scores {signed(_HARD, 3)} on the 9 others: "
+    said += f"{found.paired} turns are compared, margin {signed(found.margin)}"
     musts = {"it is not crowned": not found.challenger_wins, "every turn is compared": found.paired == len(own)}
     return conclude(found.margin, said, musts)
 
@@ -152,7 +155,7 @@ def _run_duplicates(ground: Ground) -> Finding:
     rows, king = (honest[0], *poor[1:]), honest_rows(ground, KING)[:_TRIED]
     again = (*rows, *[honest[0]] * (9 * len(rows)))
     once, often = decide(rows, king, ground.knobs), decide(again, king, ground.knobs)
-    said = f"a good turn sent {9 * len(rows) + 1} times: margin {often.duel.margin:+.4f}, "
+    said = f"a good turn sent {9 * len(rows) + 1} times: margin {signed(often.duel.margin)}, "
     said += f"{often.duel.challenger_duplicates} rows too many are told"
     musts = {
         "each turn counts once": often.duel.differences == once.duel.differences,
@@ -166,9 +169,9 @@ def _run_duplicates(ground: Ground) -> Finding:
 
 ATTACKS: Final = (
     Attack(id="RT-4/A4", name="king copy", run=_run_copy),
-    Attack(id="A11", name="an even, tiny edge", run=_run_even_edge),
-    Attack(id="A7", name="numbers that are none", run=_run_broken_numbers),
-    Attack(id="RT-3", name="a side's own numbers made large", run=_run_own_numbers),
-    Attack(id="forfeit-selection", name="answers on the easy turns alone", run=_run_selection),
-    Attack(id="duplicates", name="a good turn sent again", run=_run_duplicates),
+    Attack(id="A11", name="variance compression", run=_run_even_edge),
+    Attack(id="A7", name="NaN and inf games", run=_run_broken_numbers),
+    Attack(id="RT-3", name="lpA inflation", run=inflate),
+    Attack(id="forfeit-selection", name="forfeit selection", run=_run_selection),
+    Attack(id="duplicate-rows", name="duplicate turn rows", run=_run_duplicates),
 )

@@ -1,11 +1,11 @@
 """What the red team says: the table of attacks, what a teacher made of them, and what the search found."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Final
 
-from assay.labs.duel.redteam.attacks import Result
+from assay.labs.duel.redteam.attacks import Result, Verdict, signed
 from assay.labs.duel.redteam.ground import Ground
 from assay.labs.duel.redteam.search import SearchResult
 from assay.labs.duel.redteam.table import ELSEWHERE
@@ -13,7 +13,8 @@ from assay.verifier.figures import Block, Paragraph, Report, Section, Table
 
 __all__ = ["RedTeam", "report_redteam", "tell_redteam"]
 
-_COLUMNS: Final = ("attack", "what it does", "gained", "verdict", "what was found")
+_COLUMNS: Final = ("attack", "gained", "verdict", "what was found")
+_VERDICTS: Final[Mapping[Verdict, str]] = {"held": "held", "lost": "LOST", "not-applicable": "n/a"}
 _NOTE: Final = (
     "Gained is in nats a byte and turn: over the empty thought for text that predicts nothing, over the same side "
     "without it for what is added to an honest one, over the king for an edge. A dash: no score is at stake."
@@ -75,17 +76,20 @@ def report_redteam(team: RedTeam) -> Report:
 
 def _lay_out(title: str, results: Sequence[Result], note: str = "") -> Table:
     rows = tuple(
-        (result.id, result.name, _number(result.finding.gained), result.finding.verdict, result.finding.said)
+        (
+            _label(result),
+            signed(result.finding.gained),
+            _VERDICTS[result.finding.verdict],
+            result.finding.said,
+        )
         for result in results
     )
-    return Table(title=title, columns=_COLUMNS, rows=rows, numeric=(2,), note=note)
+    return Table(title=title, columns=_COLUMNS, rows=rows, numeric=(1,), note=note)
 
 
-def _number(value: float | None) -> str:
-    if value is None:
-        return "–"
-    shown = f"{value:+.4f}"
-    return "0" if float(shown) == 0 else shown.replace("-", "−")
+def _label(result: Result) -> str:
+    """Id and name; the name alone where the id is made of it."""
+    return result.name if result.id.islower() else f"{result.id} {result.name}"
 
 
 def _staged(team: RedTeam) -> Iterator[Block]:
@@ -94,10 +98,10 @@ def _staged(team: RedTeam) -> Iterator[Block]:
     told = (
         ("best suffix", found.best.suffix or "(none: nothing beats the honest thought)"),
         ("kept of the honest thought", "all" if found.best.kept is None else f"{found.best.kept} characters"),
-        ("gain while climbing", _number(found.climbed)),
-        ("gain over the honest thought", _number(found.over_honest)),
-        ("gain over the empty thought", _number(found.over_empty)),
-        ("its suffix alone, over the empty thought", _number(found.without_honest)),
+        ("gain while climbing", signed(found.climbed)),
+        ("gain over the honest thought", signed(found.over_honest)),
+        ("gain over the empty thought", signed(found.over_empty)),
+        ("its suffix alone, over the empty thought", signed(found.without_honest)),
         ("would take the crown", "yes" if found.crowned else "no"),
         ("pays without predicting", "yes" if found.pays else "no"),
     )
@@ -141,6 +145,7 @@ def _tell(result: Result) -> dict[str, object]:
         "gained": gained,
         "verdict": found.verdict,
         "said": found.said,
+        "kept": list(found.kept),
         "broken": list(found.broken),
     }
 

@@ -25,6 +25,7 @@ _MOST_PHRASES: Final = 12
 _MOST_COPIED: Final = 320
 _COPIED: Final = 80
 _STALE: Final = 25  # proposals in a row without a gain, after which the climb begins anew elsewhere
+_KICKS: Final = 3  # moves from where it began, where a climb begins anew
 _BLOCKED: Final = 10.0  # nats a byte by which a side that a gate blocks is worth less
 _REPEATS: Final = 50  # draws of proposals that were known, after which there is nothing left to try
 
@@ -158,20 +159,28 @@ class _Climb:
 
     async def go(self) -> Proposal:
         """The best proposal; the earliest of several that are worth as much."""
-        starts = (HONEST, SILENT)
-        for start in starts:
+        for start in (HONEST, SILENT):
             await self._try(start)
         at, stale, begun = HONEST, 0, 0
         while self.scores < self._budget:
-            proposal = self._draw(at)
+            proposal = self._draw(at) if stale < _STALE else None
             if proposal is None:
-                break
+                at, stale, begun = await self._begin(begun), 0, begun + 1
+                if begun > self._budget:
+                    break
+                continue
             before = self._known[at].worth
             at, stale = (proposal, 0) if await self._try(proposal) > before else (at, stale + 1)
-            if stale == _STALE:
-                begun, stale = begun + 1, 0
-                at = starts[begun % len(starts)]
         return max(self._known, key=lambda known: self._known[known].worth)
+
+    async def _begin(self, begun: int) -> Proposal:
+        """Where the climb begins anew: some way from the honest thought or the empty one, in turn."""
+        at = SILENT if begun % 2 else HONEST
+        for _ in range(_KICKS):
+            at = _MOVES[self._stream.below(len(_MOVES))](at, self._stream)
+        if at not in self._known:
+            await self._try(at)
+        return at
 
     async def _try(self, proposal: Proposal) -> float:
         """What a proposal is worth."""

@@ -1,27 +1,30 @@
 """Attacks on what is asked: slices that could be foreseen, turns that tell who is judged, a corpus that was changed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 from itertools import pairwise
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from assay.kernel.canonical import Json
 from assay.labs.duel.corpus.chunks import pack
-from assay.labs.duel.corpus.corpus import read_pointer
+from assay.labs.duel.corpus.corpus import Corpus, read_pointer
 from assay.labs.duel.corpus.manifests import POINTER, Manifest, get_manifest, manifest_key
 from assay.labs.duel.corpus.planning import Revision
 from assay.labs.duel.corpus.publish import publish
-from assay.labs.duel.corpus.routing import KingRule, Record, route_king
+from assay.labs.duel.corpus.routing import KingRule, Record, Routed, route_king
 from assay.labs.duel.corpus.sync import CorpusSync
 from assay.labs.duel.playing import sample_seed
 from assay.labs.duel.redteam.attacks import Attack, Finding, conclude
 from assay.labs.duel.redteam.ground import Ground
 from assay.labs.duel.redteam.shelf import Shelf
 from assay.labs.duel.slices import draw, slice_seed
+from assay.objects.protocol import ObjectStore
 
-__all__ = ["ATTACKS"]
+__all__ = ["ATTACKS", "Reader", "snipe", "tamper", "trap"]
+
+T = TypeVar("T")
 
 _STRATA: Final = 60
 _OF_EACH: Final = 5
@@ -30,61 +33,84 @@ _BEACONS: Final = 200
 _SLACK: Final = Fraction(1, 20)
 
 
-def _run_sniping(ground: Ground) -> Finding:
+def snipe(ground: Ground, drawing: Callable[[Sequence[str], int, int], Sequence[int]] = draw) -> Finding:
+    """Whether turns of a slice could be known before: over many beacons of one index, as ``drawing`` draws."""
     strata = [f"repo{at % _STRATA}|early" for at in range(_STRATA * _OF_EACH)]
     seeds = [slice_seed(f"0x{at + ground.seed:064x}", "5Sniper") for at in range(_BEACONS)]
-    slices = [draw(strata, _DRAWN, seed) for seed in seeds]
-    reached = {strata[row] for rows in slices for row in rows}
-    shared = [len({strata[row] for row in one} & {strata[row] for row in next_}) for one, next_ in pairwise(slices)]
-    overlap, expected = Fraction(sum(shared), len(shared) * _DRAWN), Fraction(_DRAWN, _STRATA)
-    known = Fraction(sum(len(set(one) & set(next_)) for one, next_ in pairwise(slices)), len(shared) * _DRAWN)
-    turn = "repo0.pr_1:0"
-    samples = {sample_seed(seed, turn, "teacher", number) for seed in seeds for number in range(ground.references)}
+    slices = [set(drawing(strata, _DRAWN, seed)) for seed in seeds]
+    names = [{strata[row] for row in rows} for rows in slices]
+    overlap, known = _overlap(names), _overlap(slices)
+    expected = Fraction(_DRAWN, _STRATA)
+    samples = {sample_seed(seed, "t", "teacher", number) for seed in seeds for number in range(ground.references)}
     said = f"{_BEACONS} beacons over one index of {_STRATA} strata: a slice shares {float(overlap):.0%} of its strata "
     said += f"with the one before ({float(expected):.0%} expected) and {float(known):.0%} of its turns"
     musts = {
-        "every stratum is reached": len(reached) == _STRATA,
-        "slices overlap as drawn by chance": abs(overlap - expected) <= _SLACK,
+        "every stratum is reached": len(set[str]().union(*names)) == _STRATA,
+        "slices overlap no more than by chance": abs(overlap - expected) <= _SLACK,
         "references are sampled anew in every duel": len(samples) == _BEACONS * ground.references,
     }
     return conclude(None, said, musts)
 
 
+def _overlap(slices: Sequence[set[T]]) -> Fraction:
+    """The mean share of a slice that the one before has, too."""
+    shared = [Fraction(len(one & other), _DRAWN) for one, other in pairwise(slices)]
+    return sum(shared, Fraction(0)) / len(shared)
+
+
 _OUTCOMES: Final = ("failed", "solved", "errored", "unscored")
 
 
-def _run_covariates(ground: Ground) -> Finding:  # noqa: ARG001 - every attack takes the ground
+def trap(routing: Callable[[Sequence[Record], KingRule | None], Routed] = route_king) -> Finding:
+    """Whether turns that tell who is judged by them enter the corpus, as ``routing`` routes."""
     king: list[Record] = [{"policy": {"id": "king_one"}, "outcome": what, "instance_id": what} for what in _OUTCOMES]
     other: Record = {"policy": {"id": "teacher_tools"}, "outcome": "solved", "instance_id": "other"}
-    routed, unruled = route_king([*king, other], KingRule()), route_king([*king, other], None)
+    routed, unruled = routing([*king, other], KingRule()), routing([*king, other], None)
     entered = [record for record in routed.kept if record.get("fold_group") == KingRule().group]
     said = f"the king's rollouts in the fold, one of each outcome: {len(entered)} enter, {sum(routed.drops.values())} "
     said += "are dropped"
+    counters = {"king_not_failed": 1, "king_errored": 1, "king_unscored": 1}
     musts = {
         "only what the king failed enters": [record.get("outcome") for record in entered] == ["failed"],
-        "the rest is dropped and counted": routed.drops
-        == {"king_not_failed": 1, "king_errored": 1, "king_unscored": 1},
+        "the rest is dropped, and counted by reason": routed.drops == counters and len(routed.kept) == len(entered) + 1,
         "others' rollouts stay": other in routed.kept,
         "without a rule none of the king's enters": [*unruled.kept] == [other],
     }
     return conclude(None, said, musts)
 
 
-def _run_tampering(ground: Ground) -> Finding:  # noqa: ARG001 - every attack takes the ground
-    served: dict[str, bool] = {}
+class Reader(Protocol):
+    """Who keeps up with a corpus; see :class:`assay.labs.duel.corpus.sync.CorpusSync`."""
+
+    @property
+    def corpus(self) -> Corpus:
+        """The corpus that is served."""
+        ...
+
+    @property
+    def stale(self) -> object | None:
+        """Why it is not the published one; None where it is."""
+        ...
+
+    def refresh(self) -> bool:
+        """Whether another revision is served than before."""
+        ...
+
+
+def tamper(reading: Callable[[ObjectStore], Reader] = CorpusSync) -> Finding:
+    """Whether a corpus that was changed is ever served, as ``reading`` keeps up with it."""
+    musts: dict[str, bool] = {}
     for name, data, objects in _tamper():
         shelf, digest = _publish()
-        sync = CorpusSync(shelf)
-        sync.refresh()
+        reader = reading(shelf)
+        reader.refresh()
         for key, value in objects.items():
             shelf.put(key, value)
         shelf.swap(POINTER, data, expected=read_pointer(shelf))
-        changed = sync.refresh()
-        kept = not changed and sync.stale is not None and sync.corpus.manifest_sha256 == digest
-        served[f"with {name} the old corpus is served, and said to be stale"] = (
-            kept and len(sync.corpus.turn(0).prefix) > 0
-        )
-    return conclude(None, f"{len(served)} ways to point at another corpus than was checked", served)
+        changed = reader.refresh()
+        kept = not changed and reader.stale is not None and reader.corpus.manifest_sha256 == digest
+        musts[f"with {name} the old corpus is served, and said to be stale"] = kept
+    return conclude(None, f"{len(musts)} ways to point at another corpus than was checked", musts)
 
 
 def _publish() -> tuple[Shelf, str]:
@@ -151,7 +177,7 @@ _RECORD: Final[dict[str, Json]] = {
 }
 
 ATTACKS: Final = (
-    Attack(id="RT-6/A6", name="slice sniping", run=_run_sniping),
-    Attack(id="covariates", name="the king's own rollouts in the fold", run=_run_covariates),
-    Attack(id="tampering", name="a corpus that was changed", run=_run_tampering),
+    Attack(id="RT-6/A6", name="slice sniping", run=snipe),
+    Attack(id="covariate-trap", name="covariate trap", run=lambda _: trap()),
+    Attack(id="corpus-tamper", name="corpus tamper", run=lambda _: tamper()),
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay.labs.duel.crown import Decision, decide
-from assay.labs.duel.redteam.attacks import TOLERANCE, Finding, Result, conclude
+from assay.labs.duel.redteam.attacks import TOLERANCE, Finding, Result, conclude, signed
 from assay.labs.duel.redteam.phrases import FILLER, announce
 from assay.labs.duel.redteam.stage import Stage, Staged
 from assay.labs.duel.redteam.synthetic import lengthen, middle_of
@@ -37,9 +37,9 @@ def _grounded(stage: Stage) -> bool:
 def _tell(found: Decision) -> str:
     """Margin and legs, in the words of every finding."""
     side, duel = found.challenger, found.duel
-    said = f"mean turn {side.reason:+.4f}, margin {duel.margin:+.4f} over {duel.paired} turns"
+    said = f"mean turn {signed(side.reason)}, margin {signed(duel.margin)} over {duel.paired} turns"
     if side.mean_g_leg is not None and side.mean_r_leg is not None:
-        said += f"; mean R {side.mean_r_leg:+.4f}, mean G {side.mean_g_leg:+.4f}"
+        said += f"; mean R {signed(side.mean_r_leg)}, mean G {signed(side.mean_g_leg)}"
     return said
 
 
@@ -80,7 +80,7 @@ async def _run_paste(stage: Stage) -> Finding:
         "no pair passes the licence B": rate == 0.0,
         "the licence blocks the crown": found.duel.causality_blocked and not found.duel.challenger_wins,
     }
-    said = f"B is {found.challenger.figures.mean_b:+.4f} and passes on {rate or 0.0:.0%} of pairs; {_tell(found)}"
+    said = f"B is {signed(found.challenger.figures.mean_b)} and passes on {rate or 0.0:.0%} of pairs; {_tell(found)}"
     return conclude(found.duel.margin, said, musts)
 
 
@@ -118,7 +118,9 @@ async def _run_leaked_reference(stage: Stage) -> Finding:
     bar = max(stage.knobs.k_sigma * found.duel.se, stage.knobs.min_margin)
     musts = {"it does not exceed the bar": found.duel.margin <= bar}
     if _grounded(stage):
-        said += f"; the thought stands {rises:+.4f} from the honest one, below the band on {below} turns, within it on "
+        said += (
+            f"; the thought stands {signed(rises)} from the honest one, below the band on {below} turns, within it on "
+        )
         said += f"{within} and above it on {above}"
     return conclude(found.duel.margin, said, musts)
 

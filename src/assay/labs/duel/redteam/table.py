@@ -26,15 +26,15 @@ _ORDER: Final = (
     "RT-6/A6",
     "RT-14",
     "forfeit-selection",
-    "runaway",
+    "runaway-thinking",
     "teacher-upload",
     "scorer-crash",
     "leak-bypass",
     "stray-brace",
-    "duplicates",
-    "covariates",
-    "tampering",
-    "smuggling",
+    "duplicate-rows",
+    "covariate-trap",
+    "corpus-tamper",
+    "dialect-smuggling",
 )
 _BY_ID: Final = {
     attack.id: attack for module in (thoughts, texts, crowns, slicing, uploads) for attack in module.ATTACKS

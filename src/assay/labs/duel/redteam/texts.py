@@ -10,7 +10,7 @@ from assay.labs.duel.dialects import DIALECTS
 from assay.labs.duel.leakage import NameNotText, leaks
 from assay.labs.duel.mandates import check_slice
 from assay.labs.duel.records import Sample
-from assay.labs.duel.redteam.attacks import TOLERANCE, Attack, Finding, conclude
+from assay.labs.duel.redteam.attacks import TOLERANCE, Attack, Finding, conclude, signed
 from assay.labs.duel.redteam.ground import Ground
 from assay.labs.duel.redteam.phrases import FILLER
 from assay.labs.duel.redteam.synthetic import (
@@ -59,14 +59,16 @@ def _run_paste(ground: Ground) -> Finding:
 
     honest = honest_rows(ground, CHALLENGER)
     found = decide(change_pairs(honest, paste), honest, ground.knobs)
-    kept = [name for name in DIALECTS if not _leaks_whole(name, ground)]
+    hidden = [name for name in DIALECTS if not _leaks_whole(name, ground)]
     rate = found.challenger.figures.b_gate_pass_rate
-    said = f"each thought holds the side's own action: B is {found.challenger.figures.mean_b:+.3f} and passes on "
+    said = f"each thought holds the side's own action: B is {signed(found.challenger.figures.mean_b, 3)} and passes on "
     said += f"{rate or 0.0:.0%} of pairs"
+    if hidden:
+        said += f"; in {', '.join(hidden)} the action is not found"
     musts = {
         "no pair passes the licence B": rate == 0.0,
         "the licence blocks the crown": found.duel.causality_blocked and not found.duel.challenger_wins,
-        f"the action is found in the thought in every dialect (not in {', '.join(kept)})": not kept,
+        "the action is found in the thought, in every dialect": not hidden,
     }
     return conclude(found.duel.margin, said, musts)
 
@@ -101,7 +103,7 @@ def _run_silence(ground: Ground) -> Finding:
     }
     if ground.grounded:
         stands = silent.challenger.mean_g_leg
-        said += f"; G of silence {stands:+.3f}"
+        said += f"; G of silence {signed(stands, 3)}"
         musts["G of silence is far below 0"] = stands is not None and stands < -0.05
     return conclude(max(found.duel.margin for found in (silent, short, spaces)), said, musts)
 
@@ -179,16 +181,18 @@ def _run_smuggling(ground: Ground) -> Finding:
             continue
         passed.append(kind)
     said = f"a turn in {', '.join(smuggled)} among admitted ones"
-    return conclude(None, said, {f"the slice is refused (not for {', '.join(passed)})": not passed})
+    if passed:
+        said += f"; {', '.join(passed)} passed"
+    return conclude(None, said, {"the slice is refused": not passed})
 
 
 ATTACKS: Final = (
     Attack(id="RT-2/A2", name="own action pasted in the thought", run=_run_paste),
     Attack(id="A9", name="silence, or a cue", run=_run_silence),
     Attack(id="RT-14", name="format-only wrapper", run=_run_wrapper),
-    Attack(id="runaway", name="runaway thinking", run=_run_runaway),
-    Attack(id="scorer-crash", name="a name that is no text", run=_run_crash),
-    Attack(id="leak-bypass", name="an extra name hides the leak", run=_run_bypass),
-    Attack(id="stray-brace", name="a stray brace before the action", run=_run_stray),
-    Attack(id="smuggling", name="a dialect that is not admitted", run=_run_smuggling),
+    Attack(id="runaway-thinking", name="runaway thinking", run=_run_runaway),
+    Attack(id="scorer-crash", name="scorer crash", run=_run_crash),
+    Attack(id="leak-bypass", name="leak bypass", run=_run_bypass),
+    Attack(id="stray-brace", name="stray brace", run=_run_stray),
+    Attack(id="dialect-smuggling", name="dialect smuggling", run=_run_smuggling),
 )

@@ -6,7 +6,7 @@ from typing import Final
 from assay.labs.duel.crown import Decision, decide
 from assay.labs.duel.legs import score_turn
 from assay.labs.duel.means import mean, spread, tempered_mean
-from assay.labs.duel.redteam.attacks import TOLERANCE, Attack, Finding, conclude, not_applicable
+from assay.labs.duel.redteam.attacks import TOLERANCE, Attack, Finding, conclude, not_applicable, signed
 from assay.labs.duel.redteam.ground import Ground
 from assay.labs.duel.redteam.phrases import FILLER
 from assay.labs.duel.redteam.synthetic import (
@@ -53,7 +53,7 @@ def _run_payload(ground: Ground) -> Finding:
     text = lengthen(FILLER, ground.knobs)
     found = _duel(plain_rows(_base(ground), lift=_PRIOR, offset=BOILERPLATE_STANDS, thought=lambda _: text), ground)
     musts = {"its mean turn is not above 0": _pays_nothing(found), "it loses to an honest king": _loses(found)}
-    said = f"one text on every turn, which lifts every action by {_PRIOR}: margin {found.duel.margin:+.4f}"
+    said = f"one text on every turn, which lifts every action by {_PRIOR}: margin {signed(found.duel.margin)}"
     return conclude(found.challenger.reason, said, musts)
 
 
@@ -69,7 +69,7 @@ def _run_paraphrase(ground: Ground) -> Finding:
         "it is not crowned": not found.duel.challenger_wins,
         "its share above the priors is told": side.bank_frac == mean([at % 2 * 1.0 for at in range(ground.turns)]),
     }
-    said = f"what it means to do in other words, a flat lift of 0.004: margin {found.duel.margin:+.4f}"
+    said = f"what it means to do in other words, a flat lift of 0.004: margin {signed(found.duel.margin)}"
     return conclude(side.reason, said, musts)
 
 
@@ -81,8 +81,8 @@ def _run_hedge(ground: Ground) -> Finding:
     commit = [on_grid(0.08)] + [-on_grid(0.02)] * (count - 1)
     row = _widest(ground)
     scores = [score_turn(_lifted(row, lifts), ground.knobs).turn for lifts in (hedge, commit)]
-    said = f"a thought that fits all {count} references a little scores {scores[0]:+.4f}; one that fits one of them "
-    said += f"well, {scores[1]:+.4f}"
+    said = f"a thought that fits all {count} references a little scores {signed(scores[0])}; one that fits one of them "
+    said += f"well, {signed(scores[1])}"
     return conclude(scores[0] - scores[1], said, {"the commitment is preferred": scores[1] > scores[0]})
 
 
@@ -133,7 +133,7 @@ def _run_parrot(ground: Ground) -> Finding:
         highest = max(
             legs.g for row in found.rows.challenger if (legs := found.scores.score(row)) and legs.g is not None
         )
-        said += f"; G at most {highest:+.4f}"
+        said += f"; G at most {signed(highest)}"
         musts |= {"G is below 0 on every turn": highest < 0, "G binds": side.g_bind_frac == 1.0}
     return conclude(side.reason, said, musts)
 
@@ -157,8 +157,8 @@ def _run_mode_guess(ground: Ground) -> Finding:
     legs = score_turn(pairs, ground.knobs)
     most = tempered_mean(lifts, ground.knobs.tau) - mean(lifts)
     hotter = score_turn(pairs, replace(ground.knobs, tau=2 * (ground.knobs.tau or 0.0)))
-    said = f"the likeliest of {count} references guessed: paid {legs.turn:+.4f}, at twice the temperature "
-    said += f"{hotter.turn:+.4f}; {most:.4f} lie between the tempered and the plain mean"
+    said = f"the likeliest of {count} references guessed: paid {signed(legs.turn)}, at twice the temperature "
+    said += f"{signed(hotter.turn)}; {most:.4f} lie between the tempered and the plain mean"
     musts = {
         "it is paid at most the tempered mean less the mean": legs.turn <= most + TOLERANCE,
         "it is paid no more at a higher temperature": hotter.turn <= legs.turn + TOLERANCE,
@@ -177,10 +177,8 @@ def _run_leaked_reference(ground: Ground) -> Finding:
     above = _duel(change_pairs(base, lambda row, at, pair: leak(row, at, pair, _RESTATEMENT_STANDS)), ground)
     inside = _duel(change_pairs(base, lambda row, at, pair: leak(row, at, pair, 0.0)), ground)
     own = _duel(change_pairs(base, lambda row, at, pair: replace(leak(row, at, pair, 0.0), y_a=_REFERENCE)), ground)
-    said = (
-        f"the first reference's text inside the thought: within the band it is paid {inside.challenger.reason:+.4f}, "
-    )
-    said += f"{_RESTATEMENT_STANDS} above the teacher's thoughts {above.challenger.reason:+.4f}"
+    said = f"the first reference's text inside the thought: paid {signed(inside.challenger.reason)} within the band, "
+    said += f"{_RESTATEMENT_STANDS} above the teacher's thoughts {signed(above.challenger.reason)}"
     musts = {
         "the licence counts no other action as leaked": above.challenger.figures.b_gate_pass_rate == 1.0,
         "the licence counts the side's own as leaked": own.challenger.figures.b_gate_pass_rate == 0.0,

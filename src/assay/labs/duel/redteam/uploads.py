@@ -32,9 +32,11 @@ def _run_upload(ground: Ground) -> Finding:
     tried: dict[str, Json] = {"a dense model": dict(_DENSE), **dict(_near_misses(pins, era))}
     taken = [name for name, config in tried.items() if accepts_architecture(config, pins, era)]
     own = [accepts_architecture(dict(pin), pins, era) for pin in pins]
-    said = f"against {len(pins)} admitted profiles: {', '.join(tried)}"
+    said = f"a dense model and {len(tried) - 1} near misses, against admitted profiles: {len(pins)}"
+    if taken:
+        said += f"; taken: {', '.join(taken)}"
     musts = {
-        f"each is rejected by its config.json alone (not {', '.join(taken)})": not taken,
+        "each is rejected by its config.json alone": not taken,
         "the admitted profiles are admitted": all(own),
     }
     return conclude(None, said, musts)
@@ -75,4 +77,4 @@ def _mix(pin: Mapping[str, Json], other: Mapping[str, Json]) -> dict[str, Json] 
     return {**pin, differing[-1]: other[differing[-1]]} if differing else None
 
 
-ATTACKS: Final = (Attack(id="teacher-upload", name="a model of another architecture", run=_run_upload),)
+ATTACKS: Final = (Attack(id="teacher-upload", name="teacher upload", run=_run_upload),)
