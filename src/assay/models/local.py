@@ -29,6 +29,8 @@ from assay.models.weights import weights_digest
 __all__ = ["LocalModel"]
 
 _PREFIXES_HELD: Final = 4
+_WINDOWS_HELD: Final = 2  # in tokens: what is computed for one can take 50 kB, more in larger models
+_SAMPLES: Final = 8  # of one prompt at a time, each of which takes the prompt's memory once more
 _ROWS: Final = 256  # positions whose logits are held at a time: a vocabulary is wide
 _Prompt: TypeAlias = str | tuple[int, ...]
 T = TypeVar("T")
@@ -64,7 +66,9 @@ class LocalModel:
         disable_progress_bar()  # progress is the application's to show
         self._tokenizer = Tokenizer(name, folder)
         try:
-            model = cast(Any, AutoModelForCausalLM).from_pretrained(folder, local_files_only=True, dtype=torch.float32)
+            model = cast(Any, AutoModelForCausalLM).from_pretrained(
+                folder, local_files_only=True, use_safetensors=True, dtype=torch.float32
+            )
         except Exception as error:
             msg = f"{name}: {folder} holds no model that can be loaded: {error}"
             raise MissingMaterial(msg, path=str(folder)) from error
@@ -137,7 +141,9 @@ class LocalModel:
         groups: dict[tuple[_Prompt, int], list[_Asked]] = {}
         for asked in waiting:
             groups.setdefault((asked.prompt, asked.sampling.max_tokens), []).append(asked)
-        for (prompt, _), group in groups.items():
+        for (prompt, _), group in (
+            (key, asked[at : at + _SAMPLES]) for key, asked in groups.items() for at in range(0, len(asked), _SAMPLES)
+        ):
             work = partial(self._complete, prompt, [asked.sampling for asked in group])
             asyncio.ensure_future(self._call(work)).add_done_callback(partial(_deliver, group))
 
@@ -191,7 +197,7 @@ class LocalModel:
         output = self._model.model(input_ids=torch.tensor([ids[shared:]]), cache=prefix.cache, use_cache=True)
         prefix.ids = list(ids)
         # Held again only now: a computation that failed half-way leaves nothing behind.
-        self._prefixes = [prefix, *self._prefixes][:_PREFIXES_HELD]
+        self._prefixes = _bound([prefix, *self._prefixes], _WINDOWS_HELD * self._window)
         return output.last_hidden_state[:, wanted - shared :], len(ids) - shared
 
     def _take_prefix(self, ids: list[int]) -> _Prefix:
@@ -241,6 +247,15 @@ def _deliver(group: Sequence[_Asked], task: "asyncio.Task[list[Drawn]]") -> None
             asked.future.set_exception(error)
         else:
             asked.future.set_result(task.result()[at])
+
+
+def _bound(prefixes: list[_Prefix], most: int) -> list[_Prefix]:
+    """The first of the prefixes, and of the others as many as may be held; so many tokens altogether at most."""
+    held = prefixes[:1]
+    for prefix in prefixes[1:_PREFIXES_HELD]:
+        if sum(len(own.ids) for own in held) + len(prefix.ids) <= most:
+            held.append(prefix)
+    return held
 
 
 def _count_shared(held: Sequence[int], ids: Sequence[int]) -> int:

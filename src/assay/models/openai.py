@@ -147,7 +147,11 @@ class ServerModel:
         choices = find_member(answer, "choices")
         if not isinstance(choices, list) or len(cast(list[object], choices)) != 1:
             self._fail("one choice", cast(object, choices))
-        return _Answer(choice=cast(object, choices[0]), usage=find_member(answer, "usage"))
+        usage = find_member(answer, "usage")
+        read = find_member(usage, "prompt_tokens")
+        if read not in (None, len(ids)):  # one token put in front would shift every log-probability by one
+            self._fail(f"{len(ids)} prompt tokens, as they were sent", read)
+        return _Answer(choice=cast(object, choices[0]), usage=usage)
 
     def _read_completion(self, answer: _Answer, sampling: Sampling) -> Completion:
         text, finish = find_member(answer.choice, "text"), find_member(answer.choice, "finish_reason")

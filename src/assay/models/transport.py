@@ -17,7 +17,9 @@ __all__ = ["KEY_VARIABLE", "ApiKey", "Limits", "Transport", "find_member", "pars
 KEY_VARIABLE: Final = "ASSAY_MODEL_KEY"
 _WORDS: Final = 200
 _OK, _BAD_REQUEST, _TOO_MANY, _SERVER_FAILED = 200, 400, 429, 500
-_CONTEXT: Final = ("max context length", "max_model_len", "input_tokens", "maximum context")
+_CONTEXT: Final = ("max context length", "max_model_len", "input_tokens", "maximum context", "maximum model length")
+# Refusals of this request alone; any other says something of the server, and would be said of every request.
+_OF_THE_REQUEST: Final = (_BAD_REQUEST, 413, 422)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +127,8 @@ class Transport:
 
         Raises:
             ContextTooLong: It says that the text does not fit the model's window.
-            ModelUnavailable: No attempt came to an answer.
-            BadAnswer: It refuses the request, or answers more than asked.
+            ModelUnavailable: No attempt came to an answer, or the server refuses whoever asks: its key, its path.
+            BadAnswer: It refuses this request, or answers more than asked.
         """
         data = json.dumps(body).encode()
         reason = ""
@@ -190,7 +192,9 @@ class Transport:
             msg = f"{self._address}: the text does not fit the model's window; {said}"
             raise ContextTooLong(msg)
         msg = f"{self._address}: expected an answer of status 200; {said}"
-        raise BadAnswer(msg, status=status)
+        if status in _OF_THE_REQUEST:
+            raise BadAnswer(msg, status=status)
+        raise ModelUnavailable(msg, status=status)
 
 
 def parse_foreign(raw: bytes) -> object:

@@ -41,7 +41,7 @@ def make_ground(make_knobs):
 
     def make(variant="v5", **changes):
         ground = Ground(
-            knobs=make_knobs(**VARIANTS[variant]), references=3, require_think_close=True, architecture=PINS
+            knobs=make_knobs(**VARIANTS[variant]), references=3, require_think_close=True, architecture=PINS, turns=24
         )
         return replace(ground, **changes)
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
+from assay.kernel.errors import AssayError
 from assay.labs.duel.corpus.corpus import open_corpus
 from assay.labs.duel.corpus.routing import Routed, route_king
 from assay.labs.duel.crown import decide
@@ -50,7 +51,7 @@ class Trusting:
     def refresh(self):
         try:
             self._corpus = open_corpus(self._store)
-        except Exception:
+        except AssayError:
             return False
         return True
 

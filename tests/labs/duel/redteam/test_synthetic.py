@@ -5,6 +5,8 @@ import math
 import pytest
 
 from assay.labs.duel.crown import decide
+from assay.labs.duel.dialects import DIALECTS
+from assay.labs.duel.eras import Era
 from assay.labs.duel.legs import TurnScores
 from assay.labs.duel.redteam.synthetic import (
     CHALLENGER,
@@ -16,8 +18,6 @@ from assay.labs.duel.redteam.synthetic import (
     plain_rows,
     write_action,
 )
-from assay.labs.duel.dialects import DIALECTS
-from assay.labs.duel.eras import Era
 from assay.labs.duel.rows import Row
 
 

@@ -181,7 +181,7 @@ def test_teacher_upload_needs_a_registered_architecture(make_ground, pins):
 
 @pytest.mark.parametrize("references", [1, 2, 5])
 def test_any_number_of_references_is_held(make_ground, references):
-    findings = {result.id: result.finding for result in run_table(make_ground(references=references))}
+    findings = {result.id: result.finding for result in run_table(make_ground(references=references, turns=12))}
     assert not lost(findings)
     assert (findings["A13"].verdict == "not-applicable") == (references == 1)
 

@@ -77,7 +77,7 @@ def _make_rows(world: _World, turns: int, miner: str) -> tuple[Row, ...]:
 def _make_row(world: _World, at: int, miner: str) -> Row:
     shared, own = Stream(world.seed, f"turn/{at}"), Stream(world.seed, f"turn/{at}/{miner}")
     middle, count = _between(shared, -0.22, -0.12), world.references
-    thoughts = [middle + _between(shared, -0.035, 0.035) for _ in range(count)]
+    thoughts = [middle + _between(shared, -0.03, 0.03) for _ in range(count)]
     empties = [_between(shared, -0.1, -0.06) for _ in range(count)]
     named = _pick(own, count)
     lifts = [_between(own, 0.06, 0.1) if i == named else _between(own, -0.005, 0.005) for i in range(count)]
