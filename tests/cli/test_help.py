@@ -55,7 +55,7 @@ def test_help_shows_examples_and_exit_codes(cli, words, option):
 def test_the_example_of_a_command_is_of_that_command(cli):
     for words in HELP[1:] + NESTED:
         examples = cli(*words, "--help").out.split("examples:\n")[1].split("\n\n")[0]
-        assert all(line.startswith(f"  assay {' '.join(words)} ") for line in examples.splitlines())
+        assert all(f"{line} ".startswith(f"  assay {' '.join(words)} ") for line in examples.splitlines())
 
 
 def test_the_help_of_the_program_lists_every_command(cli):

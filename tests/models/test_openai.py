@@ -5,14 +5,14 @@ import json
 import logging
 import math
 import pickle
-from functools import partial
+from functools import cache, partial
 
 import pytest
 
 from assay.kernel.errors import BadInput, MissingMaterial
 from assay.models.catalog import open_model, parse_spec
 from assay.models.errors import BadAnswer, ContextTooLong, ModelUnavailable
-from assay.models.protocol import Message, Sampling
+from assay.models.protocol import Identity, Message, Sampling
 from assay.testing.models import TOLERANCE, check_model
 
 for needed in ("transformers", "torch", "httpx", "starlette"):
@@ -36,18 +36,24 @@ class Sleeps(list):
         self.append(seconds)
 
 
+@cache
+def load_tokenizer(folder):
+    return openai.Tokenizer("server:tiny", openai.Path(folder))
+
+
 def ask(canned, spec_of, answers, work, *, key="", limits=None):
     """What came of the work with the model of a canned server, what it was asked, and the waits in between."""
     sleeps = Sleeps()
 
     async def main(address):
         spec = spec_of(address)
-        model = openai.open_server(spec, openai.Path())
-        identity = model.identity
-        await model.close()
-        tokenizer = model._tokenizer
         own = openai.ServerModel(
-            identity, tokenizer, spec, key=transport.ApiKey(key), limits=limits or transport.Limits(), sleep=sleeps
+            Identity(name=spec.text, weights=spec.options["weights"], checked=False),
+            load_tokenizer(spec.options["tokenizer"]),
+            spec,
+            key=transport.ApiKey(key),
+            limits=limits,
+            sleep=sleeps,
         )
         try:
             return await work(own)
@@ -82,7 +88,7 @@ def complete(model):
 
 
 def count_of(tiny_folder, text):
-    return len(openai.Tokenizer("x", tiny_folder).encode(text).ids)
+    return len(load_tokenizer(str(tiny_folder)).encode(text).ids)
 
 
 @pytest.fixture
@@ -133,7 +139,7 @@ def test_what_is_asked(canned, spec_of, values, tiny_folder, span):
     assert head.startswith(b"POST /v1/completions HTTP/1.1\r\n")
     assert body == {
         "model": "tiny",
-        "prompt": openai.Tokenizer("x", tiny_folder).encode(TEXT).ids,
+        "prompt": load_tokenizer(str(tiny_folder)).encode(TEXT).ids,
         "max_tokens": 1,
         "temperature": 0,
         "echo": True,

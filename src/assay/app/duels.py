@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from assay.kernel.canonical import Json
-from assay.kernel.errors import BadInput, EvidenceInvalid, MissingMaterial
+from assay.kernel.errors import AssayError, BadInput, EvidenceInvalid, MissingMaterial
 from assay.labs.duel.lab import DuelLab
 from assay.labs.duel.registration import DuelContract
 from assay.verifier.lab import Evidence
@@ -24,10 +24,14 @@ class _Reading(DuelLab, Generic[T]):
     def __init__(self, reader: Reader[T]) -> None:
         self._reader = reader
         self.found: list[T] = []
+        self.problem: AssayError | None = None
 
     def derive(self, registration: DuelContract, evidence: Evidence) -> dict[str, Json]:
         verdict = super().derive(registration, evidence)
-        self.found = [self._reader(registration, evidence, verdict)]
+        try:
+            self.found = [self._reader(registration, evidence, verdict)]
+        except AssayError as problem:  # the reader's own affair, which says nothing of the bundle
+            self.problem = problem
         return verdict
 
 
@@ -36,6 +40,7 @@ def read_duel(bundle: Path, reader: Reader[T]) -> T:
 
     Raises:
         BadInput: There is nothing, or the bundle is another lab's.
+        AssayError: What the reader raised.
         EvidenceInvalid: The bundle does not verify; nothing is read from it.
         MissingMaterial: It cannot be decided whether it does.
     """
@@ -47,6 +52,8 @@ def read_duel(bundle: Path, reader: Reader[T]) -> T:
     if result.outcome is Outcome.INVALID:
         msg = f"{bundle} is invalid ({', '.join(result.failed())}); `assay verify {bundle}` says where"
         raise EvidenceInvalid(msg, failed=", ".join(result.failed()))
+    if lab.problem is not None:
+        raise lab.problem
     if not lab.found:
         msg = f"no verdict can be derived from {bundle}: {result.outcome.value}"
         raise MissingMaterial(msg)

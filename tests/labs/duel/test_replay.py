@@ -148,7 +148,7 @@ def test_other_contracts_shift_margins_and_flip_crowns(make_knobs, make_side):
 
 
 def test_rows_of_a_turn_that_came_twice_are_counted_and_the_last_one_scored(tmp_path, make_knobs, make_side):
-    knobs = make_knobs(era=Era.NETWORK)
+    knobs = make_knobs(era=Era.NETWORK, score_mode="reason")
     king = make_side([[0.0, 0.0, 0.0]] * 3, "king")
     challenger = make_side([[0.05, 0.0, 0.0]] * 3, "challenger")
     better = make_side([[0.9, 0.0, 0.0]], "challenger")
