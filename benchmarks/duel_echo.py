@@ -1,215 +1,235 @@
-"""What echoes cost: against the model's bare forward pass, with and without shared prefixes, and many at once.
+"""Echoes: speed against the model's own bare forward, what a shared beginning saves, memory of many in flight.
 
-python benchmarks/duel_echo.py            its lines; exits 1 if a limit is missed, 3 if the weights are not installed
+The peer of the first is transformers' forward over the same texts, with log-probabilities at the same positions, in the
+same run. The second counts tokens on the texts of a duel's turns; the third asks a server on this machine from a process
+of its own.
 """
 
 import asyncio
 import json
-import multiprocessing
 import socket
+import subprocess
 import sys
+import threading
 import time
-from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median
-from typing import Final
+from types import SimpleNamespace
 
-import httpx
 import torch
 import uvicorn
 from figures import report
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from assay.kernel.errors import MissingMaterial
-from assay.kernel.random import Stream
+from assay.kernel.errors import AssayError, MissingMaterial
+from assay.labs.duel.drawing import draw_slice
+from assay.labs.duel.registration import load
 from assay.labs.duel.rendering import action_echo, think_prompt, thought_echo
-from assay.models.catalog import open_model, parse_spec
-from assay.models.protocol import Message, Model
-from assay.models.tokens import Tokenizer
-from assay.models.weights import unpack_weights
+from assay.labs.duel.run import open_registered_corpus
+from assay.models.catalog import ModelSpec, find_folder, parse_spec
+from assay.models.local import LocalModel
+from assay.models.openai import open_server
+from assay.models.protocol import Identity, Message
+from assay.models.server import build_app
+from assay.models.token_model import TokenScores
+from assay.rules.documents import read_document, read_file
 
-NAME: Final = "smollm2-135m-instruct"
-ROUNDS: Final = 5
-TURNS: Final = 2
-REFERENCES: Final = 3
-IN_FLIGHT: Final = 192
-FEW: Final = 10  # tokens of a question that the server answers at once
-ASKED: Final = 4 * IN_FLIGHT
-BARE_LIMIT: Final = 0.85
-SHARED_LIMIT: Final = 3.0
-MEMORY_LIMIT_MIB: Final = 256.0
-WORDS: Final = ("look", "failing", "test", "first", "module", "import", "parser", "which", "state", "file", "of", "the")
-
-Span = tuple[str, int]
-
-
-def write(stream: Stream, words: int) -> str:
-    """Words drawn evenly, each with a number behind it."""
-    return " ".join(f"{WORDS[stream.below(len(WORDS))]}{stream.below(100)}" for _ in range(words))
-
-
-def make_turn(model: Model, stream: Stream) -> list[Span]:
-    """Every echo that a duel asks for on one turn, in its order: a prefix of some 500 tokens, short spans after it."""
-    system = Message(role="system", content=f"You work in a shell. {write(stream, 40)}")
-    prompt = think_prompt(model.render([system, Message(role="user", content=write(stream, 80))]))
-    replies = [(write(stream, 8), f"```bash\n{write(stream, 5)}\n```") for _ in range(REFERENCES + 2)]
-    references, sides = replies[:REFERENCES], replies[REFERENCES:]
-    spans: list[Span] = []
-    for thought, action in references:
-        spans += [action_echo(prompt, thought, action), action_echo(prompt, "", action), thought_echo(prompt, thought)]
-    for thought, action in sides:
-        spans += [action_echo(prompt, thought, other) for _, other in references]
-        spans += [action_echo(prompt, thought, action), action_echo(prompt, "", action), thought_echo(prompt, thought)]
-    return spans
+MODEL = "local:smollm2-135m-instruct"
+CONTRACT = Path(__file__).parent.parent / "examples" / "duel" / "duel.toml"
+ROUNDS = 5
+TURNS = 2
+TURN_CHARS = 2400  # of a prompt: enough to see, and soon done
+SPEED_LIMIT = 0.85
+SAVING_LIMIT = 3.0
+IN_FLIGHT = 192
+REQUESTS = 2 * IN_FLIGHT
+TOKENS = 2000
+MEMORY_LIMIT_MIB = 300.0
+THOUGHTS = (
+    "I should look at the files before I change anything, so I list them first.",
+    "The failing test names a module; I want to read that module and the test beside it.",
+    "Something in the configuration may be wrong, and the log would say so.",
+)
+ACTIONS = (
+    "```bash\nls -la src tests && git status --short\n```",
+    "```bash\nsed -n 1,80p src/module.py && grep -n def tests/test_module.py\n```",
+    "```bash\ntail -n 50 logs/latest.log | grep -i error\n```",
+)
 
 
-async def echo_all(model: Model, spans: list[Span]) -> tuple[float, int]:
-    """Processor seconds that the echoes take, and tokens that were computed for them."""
-    start = time.process_time()
-    evaluated = sum([(await model.echo(text, at)).evaluated for text, at in spans])
-    return time.process_time() - start, evaluated
-
-
-class Bare:
-    """The same weights without anything around them: one forward pass, and the log-probabilities of the tail."""
-
-    def __init__(self, folder: Path) -> None:
-        self._tokenizer = Tokenizer(NAME, folder)
-        self._model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-
-    def prepare(self, spans: list[Span]) -> list[tuple[torch.Tensor, int]]:
-        """Token ids, and how many of the last are scored."""
-        encoded = [(self._tokenizer.encode(text), start) for text, start in spans]
-        return [
-            (torch.tensor([found.ids]), sum(first >= start for first, _ in found.offsets)) for found, start in encoded
-        ]
-
-    def run(self, prepared: list[tuple[torch.Tensor, int]]) -> float:
-        """Processor seconds for all of them."""
-        start = time.process_time()
-        with torch.inference_mode():
-            for ids, scored in prepared:
-                logits = self._model(input_ids=ids[:, :-1], use_cache=False, logits_to_keep=scored).logits
-                float(torch.log_softmax(logits, dim=-1)[0].gather(1, ids[0, -scored:, None]).sum())
-        return time.process_time() - start
-
-
-def speed(model: Model, folder: Path) -> bool:
-    """Echoes of texts that share nothing, against the bare forward pass over the same tokens."""
-    bare = Bare(folder)
-    ratios: list[float] = []
-    for number in range(ROUNDS):
-        spans = [make_turn(model, Stream(number, f"bare {at}"))[0] for at in range(2)]
-        prepared = bare.prepare(spans)
-        first = bare.run(prepared)
-        ours, evaluated = asyncio.run(echo_all(model, spans))
-        ratios.append((first + bare.run(prepared)) / 2 / ours)
-        print(f"  {evaluated:,} tokens: {evaluated / ours:,.0f} a second, bare {evaluated / first:,.0f}")
-    return report("echoes, tokens a second against the bare forward pass", median(ratios), BARE_LIMIT, "x")
-
-
-def sharing(model: Model, folder: Path) -> bool:
-    """Tokens computed for the turns of a duel, against what they would be if nothing were shared."""
-    turns = [make_turn(model, Stream(number, "sharing")) for number in range(TURNS)]
-    tokenizer = Tokenizer(NAME, folder)
-    alone = sum(len(tokenizer.encode(text).ids) - 1 for turn in turns for text, _ in turn)
-    seconds, evaluated = 0.0, 0
-    for turn in turns:
-        took, computed = asyncio.run(echo_all(model, turn))
-        seconds, evaluated = seconds + took, evaluated + computed
-    print(f"  {sum(map(len, turns))} echoes in {seconds:.1f} s: {evaluated:,} tokens computed of {alone:,}")
-    return report("tokens computed alone, against with shared prefixes", alone / evaluated, SHARED_LIMIT, "x")
-
-
-def serve(connection: Connection) -> None:
-    """A server that answers nobody before all places in flight are taken, and then as vLLM does; in its own process."""
-    waiting, most = 0, 0
-    full = asyncio.Event()
-
-    async def complete(request: Request) -> Response:
-        nonlocal waiting, most
-        count = len((await request.json())["prompt"])
-        waiting += 1
-        most = max(most, waiting)
-        if waiting >= IN_FLIGHT:
-            full.set()
-        if count > FEW:
-            await full.wait()
-        waiting -= 1
-        logprobs = {"token_logprobs": [None, *[-1.25] * count], "tokens": ["word"] * (count + 1)}
-        choice = {"index": 0, "text": "word " * count, "logprobs": logprobs, "finish_reason": "length"}
-        usage = {"prompt_tokens": count, "completion_tokens": 1, "most_in_flight": most}
-        return Response(json.dumps({"choices": [choice], "usage": usage}), media_type="application/json")
-
-    async def peak(_: Request) -> Response:
-        return Response(str(most))
-
-    routes = [Route("/v1/completions", complete, methods=["POST"]), Route("/peak", peak)]
-    listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-    connection.send(listener.getsockname()[1])
-    server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_level="error", lifespan="off"))
-    asyncio.run(server.serve(sockets=[listener]))
-
-
-def in_flight(tokenizer: Path) -> list[bool]:
-    """Many echoes of some 2,000 tokens at once: how many are under way, and what memory that takes."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=serve, args=(theirs,), daemon=True)
-    process.start()
+def prompts(model: LocalModel) -> list[str]:
+    """The prompts of some turns: of the example's corpus, or made up where there is none."""
     try:
-        address = f"http://127.0.0.1:{ours.recv()}"
-        options = f"tokenizer={tokenizer}&weights=sha256:{'0' * 64}"
-        model = open_model(parse_spec(f"server:{address}/v1#any?{options}"), Path())
-        return asyncio.run(ask_many(model, address))
+        contract = load(read_document(read_file(CONTRACT), CONTRACT))
+        corpus = open_registered_corpus(contract, CONTRACT.parent)
+        found = [turn.prefix for turn in corpus.turns(draw_slice(contract, corpus.index).rows)]
+    except AssayError as error:
+        print(f"  made-up turns, since the example's corpus cannot be read: {error.message}")
+        found = [(Message(role="user", content=f"Task {number}: mend the module. " * 90),) for number in range(TURNS)]
+    rendered = sorted((think_prompt(model.render(prefix)) for prefix in found), key=len, reverse=True)
+    return [prompt for prompt in rendered if len(prompt) <= TURN_CHARS][:TURNS] or [rendered[-1][-TURN_CHARS:]]
+
+
+def spans(prompt: str) -> list[tuple[str, int]]:
+    """The echoes of one turn: of three references, and of both sides."""
+    asked: list[tuple[str, int]] = []
+    for thought, action in zip(THOUGHTS, ACTIONS, strict=True):
+        asked += [action_echo(prompt, thought, action), action_echo(prompt, "", action), thought_echo(prompt, thought)]
+    for side in (1, 2):
+        thought, action = f"As side {side}, {THOUGHTS[side]}", ACTIONS[side].replace("50", "80")
+        asked += [action_echo(prompt, thought, other) for other in ACTIONS]
+        asked += [action_echo(prompt, thought, action), action_echo(prompt, "", action), thought_echo(prompt, thought)]
+    return asked
+
+
+async def speed(model: LocalModel, folder: Path) -> bool:
+    """Tokens a second of echoes against those of the bare forward."""
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    bare = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32).eval()
+    ratios, rates = [], []
+    for number in range(ROUNDS + 1):
+        words = " ".join(f"{number + 2}{at} files in folder {at * number}," for at in range(60))
+        before = f"{number}. {words} and then"
+        text = f"{before} the assistant lists every one of them, and says which of them is the newest."
+        start = time.perf_counter()
+        echo = await model.echo(text, len(before))
+        ours = time.perf_counter() - start
+        ids = tokenizer(text, add_special_tokens=False, return_tensors="pt")["input_ids"]
+        start = time.perf_counter()
+        with torch.inference_mode():
+            hidden = bare.model(input_ids=ids).last_hidden_state[:, -echo.tokens - 1 : -1]
+            scores = bare.lm_head(hidden).log_softmax(-1)[0]
+            total = float(scores.gather(1, ids[0, -echo.tokens :].unsqueeze(1)).sum())
+        theirs = time.perf_counter() - start
+        if abs(total - echo.total) > 1e-4 * echo.tokens or echo.evaluated < ids.shape[1] - 1:
+            message = f"not the same work: {echo}, and {total} nats over {ids.shape[1]} tokens"
+            raise SystemExit(message)
+        ratios.append(theirs / ours)
+        rates.append(echo.evaluated / ours)
+    print(f"  echoes of {echo.evaluated} tokens: {median(rates[1:]):.0f} tokens a second")
+    return report("echo, against the bare forward", median(ratios[1:]), SPEED_LIMIT, "x")
+
+
+async def saving(model: LocalModel) -> bool:
+    """Tokens that a turn's echoes would compute each by itself, against those that were computed."""
+    alone = computed = count = 0
+    for prompt in prompts(model):
+        for text, start in spans(prompt):
+            alone += len(await model.tokenise(text)) - 1
+            computed += (await model.echo(text, start)).evaluated
+            count += 1
+    print(f"  {count} echoes: {alone:,} tokens each by itself, {computed:,} computed")
+    return report("tokens saved by what echoes share", alone / computed, SAVING_LIMIT, "x")
+
+
+class Patient:
+    """A model that answers nobody until all that may be in flight are, so that they truly are."""
+
+    identity = Identity(name="patient", weights=f"sha256:{'0' * 64}", checked=True)
+
+    def __init__(self) -> None:
+        self.most = 0
+        self._waiting: list[asyncio.Future[None]] = []
+
+    async def tokenise(self, text: str) -> list[int]:
+        return [1] * len(text)
+
+    async def spell(self, ids: list[int]) -> list[str]:
+        return [" token"] * len(ids)
+
+    async def complete_tokens(self, ids: list[int], sampling: object) -> object:
+        return SimpleNamespace(completion=SimpleNamespace(text="", finish="length", tokens=0), ids=[])
+
+    async def score_tokens(self, ids: list[int], first: int) -> TokenScores:
+        self._waiting.append(asyncio.get_running_loop().create_future())
+        own = self._waiting[-1]
+        self.most = max(self.most, len(self._waiting))
+        if len(self._waiting) == IN_FLIGHT:
+            for future in self._waiting:
+                future.set_result(None)
+            self._waiting.clear()
+        await own
+        return TokenScores(logprobs=[None, *[-1.2345678901234567] * (len(ids) - 1)], evaluated=len(ids))
+
+    async def complete(self, prompt: str, sampling: object) -> object:
+        raise NotImplementedError
+
+    async def echo(self, text: str, start: int) -> object:
+        raise NotImplementedError
+
+    def render(self, messages: object) -> str:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+
+def memory(folder: Path) -> bool:
+    """What a client process holds at most, with as many requests in flight as it lets there be."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=IN_FLIGHT)
+    model = Patient()
+    server = uvicorn.Server(uvicorn.Config(build_app(model, "patient"), log_level="warning", ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    try:
+        answer = json.loads(subprocess.check_output([sys.executable, __file__, address, str(folder)]))
     finally:
-        process.kill()
-        process.join()
+        server.should_exit = True
+        thread.join()
+        listener.close()
+    if model.most != IN_FLIGHT or answer["tokens"] != REQUESTS * (TOKENS - 1):
+        message = f"{model.most} in flight, {answer['tokens']} tokens"
+        raise SystemExit(message)
+    print(
+        f"  {REQUESTS} echoes of {TOKENS} tokens in {answer['seconds']:.1f} s; the client holds {answer['idle']:.0f} MiB "
+        f"with its tokenizer before the first and {answer['peak']:.0f} MiB at most"
+    )
+    added = answer["peak"] - answer["idle"]
+    return report(f"memory of {IN_FLIGHT} requests in flight", added, MEMORY_LIMIT_MIB, " MiB", at_least=False)
 
 
-async def ask_many(model: Model, address: str) -> list[bool]:
-    """As many echoes as the server has places for, four times over."""
-    stream = Stream(1, "in flight")
-    texts = [write(stream, 500) for _ in range(ASKED)]
-    await model.echo("one two", 3)
-    Path("/proc/self/clear_refs").write_text("5")
-    before = held("VmRSS")
-    start = time.perf_counter()
-    echoes = await asyncio.gather(*(model.echo(text, len(text) // 2) for text in texts))
+async def ask(address: str, folder: Path) -> None:
+    """Asks the server for everything at once, and prints what that took."""
+    options = {"tokenizer": str(folder), "weights": Patient.identity.weights}
+    spec = ModelSpec(text="server", kind="server", name=address, model="patient", options=options)
+    model = open_server(spec, Path())
+    text = " word" * TOKENS
+    idle, start = held("VmRSS"), time.perf_counter()
+    echoes = await asyncio.gather(*(model.echo(text, 0) for _ in range(REQUESTS)))
     seconds = time.perf_counter() - start
-    async with httpx.AsyncClient() as client:
-        most = int((await client.get(f"{address}/peak")).text)
     await model.close()
-    tokens = sum(echo.evaluated for echo in echoes)
-    print(f"  {ASKED} echoes of {tokens // ASKED:,} tokens in {seconds:.1f} s")
-    return [
-        report("echoes in flight to one server", most, IN_FLIGHT, ""),
-        report("memory that they take", held("VmHWM") - before, MEMORY_LIMIT_MIB, " MiB", at_least=False),
-    ]
+    tokens = sum(echo.tokens for echo in echoes)
+    print(json.dumps({"tokens": tokens, "seconds": seconds, "idle": idle, "peak": held("VmHWM")}))
 
 
 def held(name: str) -> float:
-    """What this process holds, or held at most, in MiB."""
+    """What this process holds, or has held at most, in MiB."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(name)) / 1024
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:")) / 1024
+
+
+async def measure(folder: Path) -> list[bool]:
+    """Speed and saving, on one model."""
+    model = LocalModel(MODEL, folder)
+    results = [await speed(model, folder), await saving(model)]
+    await model.close()
+    return results
 
 
 def main() -> int:
-    """The exit status after all of it."""
+    """Runs all and says whether the limits hold."""
     try:
-        folder = unpack_weights(NAME)
+        folder = find_folder(parse_spec(MODEL), Path())
     except MissingMaterial as missing:
-        print(missing)
-        return 3
-    results = in_flight(folder)
-    model = open_model(parse_spec(f"local:{NAME}"), Path())
-    results += [speed(model, folder), sharing(model, folder)]
+        print(f"nothing measured: {missing.message}")
+        return 0
+    results = [*asyncio.run(measure(folder)), memory(folder)]
     return 0 if all(results) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if len(sys.argv) > 1:
+        asyncio.run(ask(sys.argv[1], Path(sys.argv[2])))
+    else:
+        sys.exit(main())

@@ -252,3 +252,56 @@ def test_the_packaged_model_by_every_road(packaged_folder):
     assert samples[1] == single
     # What was drawn greedily was, at each step, at least as likely as chance among the likeliest few.
     assert all(value > math.log(0.02) for value in fresh.logprobs[tail])
+
+
+def test_what_is_held_is_bounded(tiny):
+    """Four beginnings at most, and no more tokens altogether than two windows have."""
+
+    async def work(model):
+        counts = []
+        for number in range(8):
+            await model.echo(f"{number} " + "word " * (20 if number < 5 else 700), 3)
+            counts.append([len(held.ids) for held in model._prefixes])
+        return counts, model._window
+
+    counts, window = run(tiny(), work)
+    assert [len(held) for held in counts][:5] == [1, 2, 3, 4, 4]
+    assert max(sum(held) for held in counts) <= 2 * window < 3 * max(counts[-1])
+    assert sum(held > 1000 for held in counts[-1]) == 2
+
+
+def test_more_samples_than_a_batch_has_are_those_asked_for_alone(tiny):
+    async def work(model):
+        prompt = model.render(TALK)
+        together = await asyncio.gather(*(model.complete(prompt, warm(seed, 6)) for seed in range(19)))
+        return together, [await model.complete(prompt, warm(seed, 6)) for seed in range(19)]
+
+    together, alone = run(tiny(), work)
+    assert together == alone
+    assert len({completion.text for completion in together}) > 10
+
+
+def test_a_window_that_slides_is_scored_as_transformers_does(tmp_path, tiny_folder):
+    base = transformers.AutoConfig.from_pretrained(tiny_folder).to_dict()
+    own = {name: base[name] for name in base if name not in ("model_type", "architectures", "transformers_version")}
+    folder = tmp_path / "sliding"
+    shutil.copytree(tiny_folder, folder)
+    torch.manual_seed(3)
+    transformers.MistralForCausalLM(transformers.MistralConfig(**own, sliding_window=5)).save_pretrained(folder)
+
+    async def work(model):
+        return [await model.echo(TEXT, start) for start in (SPAN, SPAN // 2, SPAN)]
+
+    for echo, start in zip(run(local.LocalModel("x", folder), work), (SPAN, SPAN // 2, SPAN), strict=True):
+        plain = score_plainly(folder, TEXT, start)
+        assert echo.total == pytest.approx(sum(plain), abs=TOLERANCE * len(plain))
+
+
+def test_weights_that_could_run_code_are_not_loaded(tmp_path, tiny_folder):
+    folder = tmp_path / "pickled"
+    shutil.copytree(tiny_folder, folder)
+    model = transformers.LlamaForCausalLM.from_pretrained(tiny_folder)
+    (folder / "model.safetensors").unlink()
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    with pytest.raises(MissingMaterial, match="holds no model that can be loaded"):
+        local.LocalModel("x", folder)

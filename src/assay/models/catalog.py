@@ -110,8 +110,8 @@ def open_model(spec: ModelSpec, folder: Path) -> Model:
     if spec.kind == "server":
         server = _load("assay.models.openai")
         return cast(Model, server.open_server(spec, folder))
-    local = _load("assay.models.local")
-    return cast(Model, local.LocalModel(spec.text, find_folder(spec, folder)))
+    place = find_folder(spec, folder)  # before the packages are loaded, which takes seconds
+    return cast(Model, _load("assay.models.local").LocalModel(spec.text, place))
 
 
 def train_model(

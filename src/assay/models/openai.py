@@ -88,23 +88,26 @@ class ServerModel:
 
     async def complete(self, prompt: str, sampling: Sampling) -> Completion:
         """A continuation of the prompt; see the protocol."""
-        ids = self._tokenizer.encode(prompt).ids
-        answer = await self._post(
-            ids,
-            sampling.max_tokens,
-            {
-                "temperature": sampling.temperature,
-                "seed": sampling.seed,
-                **({"stop": list(sampling.stop)} if sampling.stop else {}),
-            },
-        )
-        return self._read_completion(answer, sampling)
+        drawing: dict[str, object] = {"temperature": sampling.temperature, "seed": sampling.seed}
+        if sampling.stop:
+            drawing["stop"] = list(sampling.stop)
+        async with self._transport.gate:
+            answer = await self._post(self._tokenizer.encode(prompt).ids, sampling.max_tokens, drawing)
+            return self._read_completion(answer, sampling)
 
     async def echo(self, text: str, start: int) -> Echo:
         """The log-probabilities of ``text[start:]``; see the protocol."""
         if not 0 <= start <= len(text):
             msg = f"the span begins at {start}, and the text has {len(text)} characters"
             raise BadInput(msg)
+        async with self._transport.gate:
+            return await self._echo(text, start)
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._transport.close()
+
+    async def _echo(self, text: str, start: int) -> Echo:
         encoded = self._tokenizer.encode(text)
         count = len(encoded.ids)
         size = len(text[start:].encode("utf-8", "surrogatepass"))
@@ -120,10 +123,6 @@ class ServerModel:
             msg = f"{self.identity.name}: a token of the echo has no log-probability, or a positive one, asked twice"
             raise BadAnswer(msg)
         return Echo(total=score.total, tokens=score.tokens, size=size, evaluated=evaluated)
-
-    async def close(self) -> None:
-        """Closes the connections."""
-        await self._transport.close()
 
     async def _force(self, encoded: Encoded, start: int, extra: Mapping[str, object]) -> tuple[SpanScore, int]:
         """What the server makes of the span, and how many tokens it computed for it."""

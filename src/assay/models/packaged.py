@@ -46,13 +46,17 @@ def cache_folder() -> Path:
     return Path(base) / "assay" / "models"
 
 
-def find_packaged(name: str) -> Path:
+def find_packaged(name: str, known: Mapping[str, Packaged] = PACKAGED) -> Path:
     """The file of a packaged model; the package itself is never imported.
+
+    Args:
+        name: One of those that are known.
+        known: Which those are.
 
     Raises:
         MissingMaterial: It is not installed; the message says how to install it.
     """
-    packaged = PACKAGED[name]
+    packaged = known[name]
     try:
         path = Path(str(importlib.metadata.distribution(packaged.distribution).locate_file(packaged.file)))
     except importlib.metadata.PackageNotFoundError:
@@ -66,6 +70,6 @@ def find_packaged(name: str) -> Path:
     return path
 
 
-def packaged_folder(name: str) -> Path:
+def packaged_folder(name: str, known: Mapping[str, Packaged] = PACKAGED) -> Path:
     """Where a packaged model lies once it is unpacked, whether it is or not."""
-    return cache_folder() / PACKAGED[name].sha256
+    return cache_folder() / known[name].sha256

