@@ -1,8 +1,8 @@
-"""Echoes: speed against the model's own bare forward, what a shared beginning saves, memory of many in flight.
+"""Echoes: speed against the model's own bare forward, what shared beginnings save, memory of many in flight.
 
-The peer of the first is transformers' forward over the same texts, with log-probabilities at the same positions, in the
-same run. The second counts tokens on the texts of a duel's turns; the third asks a server on this machine from a process
-of its own.
+The peer of the first is transformers' forward over the same texts, with log-probabilities at the same positions, in
+the same run. The second counts tokens on texts of a duel's turns; the third asks a server on this machine from a
+process of its own.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from types import SimpleNamespace
 
 import torch
 import uvicorn
@@ -29,10 +29,8 @@ from assay.labs.duel.run import open_registered_corpus
 from assay.models.catalog import ModelSpec, find_folder, parse_spec
 from assay.models.local import LocalModel
 from assay.models.openai import open_server
-from assay.models.protocol import Identity, Message
-from assay.models.server import build_app
-from assay.models.token_model import TokenScores
-from assay.rules.documents import read_document, read_file
+from assay.models.protocol import Message
+from assay.rules.documents import read_document
 
 MODEL = "local:smollm2-135m-instruct"
 CONTRACT = Path(__file__).parent.parent / "examples" / "duel" / "duel.toml"
@@ -60,7 +58,7 @@ ACTIONS = (
 def prompts(model: LocalModel) -> list[str]:
     """The prompts of some turns: of the example's corpus, or made up where there is none."""
     try:
-        contract = load(read_document(read_file(CONTRACT), CONTRACT))
+        contract = load(read_document(CONTRACT))
         corpus = open_registered_corpus(contract, CONTRACT.parent)
         found = [turn.prefix for turn in corpus.turns(draw_slice(contract, corpus.index).rows)]
     except AssayError as error:
@@ -123,52 +121,41 @@ async def saving(model: LocalModel) -> bool:
 
 
 class Patient:
-    """A model that answers nobody until all that may be in flight are, so that they truly are."""
-
-    identity = Identity(name="patient", weights=f"sha256:{'0' * 64}", checked=True)
+    """A server, as an ASGI application, that answers nobody until all that may be in flight are, so that they are."""
 
     def __init__(self) -> None:
+        """Nobody waits yet."""
         self.most = 0
         self._waiting: list[asyncio.Future[None]] = []
+        logprobs = {
+            "tokens": [" token"] * TOKENS,
+            "token_logprobs": [None, *[-1.2345678901234567] * (TOKENS - 1)],
+            "text_offset": list(range(0, 6 * TOKENS, 6)),
+        }
+        self._body = json.dumps({"choices": [{"text": " token" * TOKENS, "logprobs": logprobs}]}).encode()
 
-    async def tokenise(self, text: str) -> list[int]:
-        return [1] * len(text)
-
-    async def spell(self, ids: list[int]) -> list[str]:
-        return [" token"] * len(ids)
-
-    async def complete_tokens(self, ids: list[int], sampling: object) -> object:
-        return SimpleNamespace(completion=SimpleNamespace(text="", finish="length", tokens=0), ids=[])
-
-    async def score_tokens(self, ids: list[int], first: int) -> TokenScores:
-        self._waiting.append(asyncio.get_running_loop().create_future())
-        own = self._waiting[-1]
+    async def __call__(self, scope: object, receive: Callable, send: Callable) -> None:  # noqa: ARG002 - ASGI's own
+        """Answers one echo."""
+        while (await receive()).get("more_body"):
+            pass
+        own = asyncio.get_running_loop().create_future()
+        self._waiting.append(own)
         self.most = max(self.most, len(self._waiting))
         if len(self._waiting) == IN_FLIGHT:
             for future in self._waiting:
                 future.set_result(None)
             self._waiting.clear()
         await own
-        return TokenScores(logprobs=[None, *[-1.2345678901234567] * (len(ids) - 1)], evaluated=len(ids))
-
-    async def complete(self, prompt: str, sampling: object) -> object:
-        raise NotImplementedError
-
-    async def echo(self, text: str, start: int) -> object:
-        raise NotImplementedError
-
-    def render(self, messages: object) -> str:
-        raise NotImplementedError
-
-    async def close(self) -> None:
-        """Holds nothing."""
+        length = str(len(self._body)).encode()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
+        await send({"type": "http.response.body", "body": self._body})
 
 
 def memory(folder: Path) -> bool:
     """What a client process holds at most, with as many requests in flight as it lets there be."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=IN_FLIGHT)
-    model = Patient()
-    server = uvicorn.Server(uvicorn.Config(build_app(model, "patient"), log_level="warning", ws="none"))
+    patient = Patient()
+    server = uvicorn.Server(uvicorn.Config(patient, log_level="warning", ws="none", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     address = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
@@ -178,12 +165,12 @@ def memory(folder: Path) -> bool:
         server.should_exit = True
         thread.join()
         listener.close()
-    if model.most != IN_FLIGHT or answer["tokens"] != REQUESTS * (TOKENS - 1):
-        message = f"{model.most} in flight, {answer['tokens']} tokens"
+    if patient.most != IN_FLIGHT or answer["tokens"] != REQUESTS * (TOKENS - 1):
+        message = f"{patient.most} in flight, {answer['tokens']} tokens"
         raise SystemExit(message)
     print(
-        f"  {REQUESTS} echoes of {TOKENS} tokens in {answer['seconds']:.1f} s; the client holds {answer['idle']:.0f} MiB "
-        f"with its tokenizer before the first and {answer['peak']:.0f} MiB at most"
+        f"  {REQUESTS} echoes of {TOKENS} tokens in {answer['seconds']:.1f} s; the client holds "
+        f"{answer['idle']:.0f} MiB with its tokenizer before the first and {answer['peak']:.0f} MiB at most"
     )
     added = answer["peak"] - answer["idle"]
     return report(f"memory of {IN_FLIGHT} requests in flight", added, MEMORY_LIMIT_MIB, " MiB", at_least=False)
@@ -191,7 +178,7 @@ def memory(folder: Path) -> bool:
 
 async def ask(address: str, folder: Path) -> None:
     """Asks the server for everything at once, and prints what that took."""
-    options = {"tokenizer": str(folder), "weights": Patient.identity.weights}
+    options = {"tokenizer": str(folder), "weights": f"sha256:{'0' * 64}"}
     spec = ModelSpec(text="server", kind="server", name=address, model="patient", options=options)
     model = open_server(spec, Path())
     text = " word" * TOKENS

@@ -21,7 +21,7 @@ from sessions import TRIES, Session
 from worked import show_worked
 
 HARNESS_PACKAGE = "mini-swe-agent"
-HARNESS_VERSION = mini_version
+HARNESS_VERSION: str = mini_version
 _ACTION = r"```bash\s*\n(.*?)\n```"
 _FORMAT_ERROR = "{{error}} Give one action in the form shown."
 _OBSERVATION = "{{output.output}}"

@@ -67,9 +67,7 @@ def build_plan() -> tuple[Plan, ...]:
     return tuple(
         planned
         for number, (family, sheet) in enumerate(zip_longest(families, build_sheets()))
-        for planned in _plan_family(
-            number, family, [families[(number + step) % len(families)] for step in (5, 10)], sheet
-        )
+        for planned in _plan_family(number, family, _choose_others(families, number), sheet)
     )
 
 

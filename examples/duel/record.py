@@ -57,7 +57,7 @@ SOURCES = {
     TERMINUS.name: "shell_terminal",
     BOXED.name: "math_sheets",
 }
-HARNESSES = {
+HARNESSES: dict[str, tuple[str, str]] = {
     BASH.name: (f"{mini_agents.HARNESS_PACKAGE} text", mini_agents.HARNESS_VERSION),
     TOOL_CALL.name: (f"{mini_agents.HARNESS_PACKAGE} tool calls", mini_agents.HARNESS_VERSION),
     TERMINUS.name: (terminal_loop.HARNESS, terminal_loop.HARNESS_VERSION),
@@ -85,17 +85,13 @@ def main() -> int:
 
 
 def record_missing(plan: Iterable[Plan], limit: int | None) -> dict[str, str]:
-    """The recorded lines by the name of their job, after at most `limit` missing ones were recorded."""
+    """The recorded lines by the name of their rollout, after at most `limit` missing ones were recorded."""
     lines = _read_part()
     missing = [planned for planned in plan if name_rollout(planned) not in lines][:limit]
-    engine = load_engine() if missing else None
-    for planned in missing if engine is not None else ():
-        line = _to_line(run_rollout(engine, planned))
-        lines[name_rollout(planned)] = line
-        with PART.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(json.dumps({"rollout": name_rollout(planned), "line": line}) + "\n")
-        sys.stdout.write(f"{name_rollout(planned)}\n")
-        sys.stdout.flush()
+    if missing:
+        engine = load_engine()
+        for planned in missing:
+            lines[name_rollout(planned)] = _keep_line(name_rollout(planned), _to_line(run_rollout(engine, planned)))
     return lines
 
 
@@ -186,6 +182,14 @@ def _describe_dialect(name: str, envelopes: list[Json]) -> Json:
         "draws": sum(trace["metrics"]["draws"] for trace in traces),
         "solved": sum(trace["rewards"]["solved"]["score"] for trace in traces),
     }
+
+
+def _keep_line(name: str, line: str) -> str:
+    with PART.open("a", encoding="utf-8", newline="\n") as file:
+        file.write(json.dumps({"rollout": name, "line": line}) + "\n")
+    sys.stdout.write(f"{name}\n")
+    sys.stdout.flush()
+    return line
 
 
 def _read_part() -> dict[str, str]:

@@ -30,7 +30,7 @@ def open_task(task: Task) -> str:
 
 
 def run_command(cell: Cell, task: Task, command: str) -> tuple[str, int, bool]:
-    """What the agent is told of the command, its exit status, and whether the task is done, which is checked each time."""
+    """What the agent is told of the command, its exit status, and whether its check found the task done."""
     text, status = cell.run(command)
     done = find_fault(task.checks, cell.root) is None
     return "\n".join(part for part in (text, "Done." if done else "") if part) or NO_OUTPUT, status, done

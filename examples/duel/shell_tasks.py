@@ -63,7 +63,15 @@ class _Case(NamedTuple):
 
 def build_families() -> tuple[Family, ...]:
     """Every family, in the order in which they are recorded."""
-    return (*_build_writing(), *_build_reading(), *_build_moving(), *_build_changing(), *_build_counting())
+    return (
+        *_build_writing(),
+        *_build_picking(),
+        *_build_cutting(),
+        *_build_moving(),
+        *_build_joining(),
+        *_build_changing(),
+        *_build_counting(),
+    )
 
 
 def _family(name: str, steps: tuple[Step, ...], shown: _Case, *cases: _Case) -> Family:
@@ -135,7 +143,7 @@ def _build_writing() -> tuple[Family, ...]:
     )
 
 
-def _build_reading() -> tuple[Family, ...]:
+def _build_picking() -> tuple[Family, ...]:
     def pick(word: str, path: str, target: str, lines: tuple[str, ...]) -> _Case:
         return _Case(
             f"copy the lines of {path} that contain {word} to {target}.",
@@ -150,22 +158,6 @@ def _build_reading() -> tuple[Family, ...]:
             {path: _lines(words)},
             (Check(path=target, text=words.split()[0]),),
             f"head -n 1 {path} > {target}",
-        )
-
-    def last(path: str, target: str, words: str) -> _Case:
-        return _Case(
-            f"write the last line of {path} to {target}.",
-            {path: _lines(words)},
-            (Check(path=target, text=words.split()[-1]),),
-            f"tail -n 1 {path} > {target}",
-        )
-
-    def column(what: str, path: str, target: str, rows: str) -> _Case:
-        return _Case(
-            f"{path} holds {what} and a number in each line, with a comma between. Write each {what} to {target}.",
-            {path: _lines(rows)},
-            (Check(path=target, text=_lines(" ".join(row.split(",")[0] for row in rows.split()))),),
-            f"cut -d, -f1 {path} > {target}",
         )
 
     return (
@@ -185,6 +177,27 @@ def _build_reading() -> tuple[Family, ...]:
             first("steps.txt", "begin.txt", "wash cut cook eat"),
             first("names.txt", "winner.txt", "maya tom ivan"),
         ),
+    )
+
+
+def _build_cutting() -> tuple[Family, ...]:
+    def last(path: str, target: str, words: str) -> _Case:
+        return _Case(
+            f"write the last line of {path} to {target}.",
+            {path: _lines(words)},
+            (Check(path=target, text=words.split()[-1]),),
+            f"tail -n 1 {path} > {target}",
+        )
+
+    def column(what: str, path: str, target: str, rows: str) -> _Case:
+        return _Case(
+            f"{path} holds {what} and a number in each line, with a comma between. Write each {what} to {target}.",
+            {path: _lines(rows)},
+            (Check(path=target, text=_lines(" ".join(row.split(",")[0] for row in rows.split()))),),
+            f"cut -d, -f1 {path} > {target}",
+        )
+
+    return (
         _family(
             "last",
             _read_then("days.txt", "I need the end of days.txt.", "I write it down.", "tail -n 1 days.txt > end.txt"),
@@ -221,22 +234,6 @@ def _build_moving() -> tuple[Family, ...]:
             f"cp {old} {new}",
         )
 
-    def remove(path: str, kept: str) -> _Case:
-        return _Case(
-            f"remove the file {path} and keep {kept}.",
-            {path: "old\n", kept: "new\n"},
-            (Check(path=path, gone=True), Check(path=kept, text="new")),
-            f"rm {path}",
-        )
-
-    def join(one: str, two: str, both: str) -> _Case:
-        return _Case(
-            f"join {one} and {two} into {both}.",
-            {one: "first part\n", two: "second part\n"},
-            (Check(path=both, text="first part\nsecond part"),),
-            f"cat {one} {two} > {both}",
-        )
-
     return (
         _family(
             "rename",
@@ -254,6 +251,27 @@ def _build_moving() -> tuple[Family, ...]:
             copy("song.txt", "copy.txt", "la la la"),
             copy("config.ini", "config.old", "speed=3"),
         ),
+    )
+
+
+def _build_joining() -> tuple[Family, ...]:
+    def remove(path: str, kept: str) -> _Case:
+        return _Case(
+            f"remove the file {path} and keep {kept}.",
+            {path: "old\n", kept: "new\n"},
+            (Check(path=path, gone=True), Check(path=kept, text="new")),
+            f"rm {path}",
+        )
+
+    def join(one: str, two: str, both: str) -> _Case:
+        return _Case(
+            f"join {one} and {two} into {both}.",
+            {one: "first part\n", two: "second part\n"},
+            (Check(path=both, text="first part\nsecond part"),),
+            f"cat {one} {two} > {both}",
+        )
+
+    return (
         _family(
             "remove",
             _list_then("trash.txt is still there.", "I remove trash.txt.", "rm trash.txt"),

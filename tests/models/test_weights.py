@@ -91,6 +91,21 @@ def test_unpacking_that_fails_leaves_nothing_that_looks_whole(stub, cache):
     assert not (cache / sha256(stub[0].read_bytes()).hexdigest()).exists()
 
 
+@pytest.mark.parametrize("before", ["nothing", "a half", "another's"])
+def test_of_two_that_unpack_at_once_the_first_stays(tmp_path, before):
+    """Whoever comes second may not take a folder away that the first is reading; one that is not whole is nobody's."""
+    folder, draft = tmp_path / "digest", tmp_path / "draft"
+    draft.mkdir()
+    (draft / "tokenizer.json").write_text("second")
+    if before != "nothing":
+        folder.mkdir()
+        (folder / ("tokenizer.json" if before == "another's" else "config.json")).write_text("first")
+    assert weights._put_in_place(draft, folder) == folder
+    assert not draft.exists()
+    assert [path.name for path in folder.iterdir()] == ["tokenizer.json"]
+    assert (folder / "tokenizer.json").read_text() == ("first" if before == "another's" else "second")
+
+
 def test_the_cache_is_the_users(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert packaged.cache_folder() == tmp_path / "assay" / "models"

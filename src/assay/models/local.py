@@ -21,7 +21,7 @@ from assay.kernel.errors import BadInput, MissingMaterial
 from assay.models.drawing import Batch, Started
 from assay.models.errors import ContextTooLong, ModelUnavailable
 from assay.models.protocol import Completion, Echo, Identity, Message, Sampling
-from assay.models.spans import count_prompt
+from assay.models.spans import count_prompt, sum_exactly
 from assay.models.token_model import Drawn, TokenScores
 from assay.models.tokens import Tokenizer
 from assay.models.weights import weights_digest
@@ -168,7 +168,7 @@ class LocalModel:
         # A first token has nothing before it that would give it a probability.
         first = max(count_prompt(encoded.offsets, start), 1)
         values, evaluated = self._score(encoded.ids, first)
-        return Echo(total=sum(values, 0.0), tokens=len(values), size=size, evaluated=evaluated)
+        return Echo(total=sum_exactly(values), tokens=len(values), size=size, evaluated=evaluated)
 
     def _score_tokens(self, ids: list[int], first: int) -> TokenScores:
         self._check(ids, 0)

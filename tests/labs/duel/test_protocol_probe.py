@@ -200,21 +200,32 @@ def test_a_template_that_refuses_a_conversation_is_the_challenger_s_own():
     assert sum(reply.sample is None for reply in result.replies) == 18
 
 
-@pytest.mark.parametrize("fault", [ContextTooLong, ModelUnavailable, BadAnswer])
-def test_a_fault_of_the_model_s_server_is_raised_and_leaves_nothing_under_way(fault):
+def failing(fault):
     def fail(name):
         if name == "editor-search":
             msg = "out of order"
             raise fault(msg)
         return behave(name)
 
+    return fail
+
+
+def test_a_model_that_cannot_be_reached_is_raised_and_leaves_nothing_under_way():
     async def run():
         before = len(asyncio.all_tasks())
-        with pytest.raises(fault, match="out of order"):
-            await probe(Challenger(fail), SETTINGS, seed=5)
+        with pytest.raises(ModelUnavailable, match="out of order"):
+            await probe(Challenger(failing(ModelUnavailable)), SETTINGS, seed=5)
         assert len(asyncio.all_tasks()) == before
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("fault", [ContextTooLong, BadAnswer])
+def test_a_fault_that_trying_again_would_not_mend_is_left_out_and_counts_for_nobody(fault):
+    result = asyncio.run(probe(Challenger(failing(fault)), SETTINGS, seed=5))
+    left_out = [reply for reply in result.replies if reply.left_out is not None]
+    assert {(reply.prompt, reply.left_out, reply.sample) for reply in left_out} == {("editor-search", fault.code, None)}
+    assert (result.summary.n, result.summary.passed) == (20 - len(left_out), True)
 
 
 def test_a_text_that_no_file_could_hold_is_kept_readable():

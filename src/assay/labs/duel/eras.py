@@ -6,10 +6,14 @@ verdicts replay. Later versions are ours and read every hole the way that is saf
 
 from enum import Enum
 
-__all__ = ["FIRST_SAFE_VERSION", "Era", "era_of"]
+__all__ = ["FIRST_SAFE_VERSION", "NEWEST_VERSION", "Era", "era_of"]
 
 FIRST_SAFE_VERSION = 15
 """The first contract version with the safe reading; version 14 is the last that the facts describe."""
+
+
+NEWEST_VERSION = 15
+"""The newest contract version whose rules this release knows."""
 
 
 class Era(Enum):

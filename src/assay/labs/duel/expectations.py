@@ -23,6 +23,7 @@ _SIDE: Final[Mapping[str, str]] = {
     ".recipe.kind": "noise or distil",
     ".recipe.scale": "a number above 0: noise in standard deviations of each matrix",
     ".recipe.seed": _SEED,
+    ".recipe.lessons": "a whole number, at least 1: turns of the corpus that are learnt from",
     ".recipe.steps": "a whole number, at least 1",
     ".recipe.learningRate": "a number above 0 and at most 1",
     ".recipe.maxTokens": _TOKENS,
@@ -30,7 +31,7 @@ _SIDE: Final[Mapping[str, str]] = {
 
 _RECIPES: Final[Mapping[str, tuple[str, ...]]] = {
     "noise": ("kind", "scale", "seed"),
-    "distil": ("kind", "steps", "learningRate", "maxTokens", "seed"),
+    "distil": ("kind", "lessons", "steps", "learningRate", "maxTokens", "seed"),
 }
 
 _MEMBERS: Final[Mapping[str, str]] = {

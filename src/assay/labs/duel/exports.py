@@ -44,7 +44,19 @@ def read_stored(contract: DuelContract, evidence: Evidence, verdict: Mapping[str
         king=tuple(item.king for item in rows if item is not None),
         margin=v["margin"]["value"] if v["margin"] else None,
         crowned=v["decision"]["crowned"],
+        held=_why_held(v),
     )
+
+
+def _why_held(v: Mapping[str, Any]) -> str:
+    """What decided the duel beside its rows, so that rows under other numbers would not say what would have been."""
+    if v["margin"] is None:
+        return f"a probe turned the challenger down ({v['decision']['reason']}), and no turn was played"
+    if v["decision"]["verdict"] == "too-many-left-out":
+        return "on too many turns nobody could be scored"
+    if v["stopping"] is not None:
+        return "a sequential rule decided it, which is no part of the numbers that are changed here"
+    return ""
 
 
 def export_artefact(contract: DuelContract, evidence: Evidence, verdict: Mapping[str, Json]) -> bytes:
@@ -92,6 +104,7 @@ def _verdict(contract: DuelContract, verdict: Mapping[str, Json]) -> dict[str, J
     v = cast("Mapping[str, Any]", verdict)
     margin: Mapping[str, Any] = v["margin"] or {}
     knobs = contract.duel
+    funnel: Mapping[str, Any] = v["funnel"] or {}
     return {
         "challenger_wins": v["decision"]["crowned"],
         "rejection_reason": v["decision"]["reason"] or _REJECTIONS.get(v["decision"]["verdict"]),
@@ -101,6 +114,8 @@ def _verdict(contract: DuelContract, verdict: Mapping[str, Json]) -> dict[str, J
         "n_paired_turns": margin.get("turns"),
         "n_forfeit_turns": margin.get("forfeitTurns"),
         "contract_version": contract.contract.version,
+        "n_played_turns": funnel.get("played"),
+        "n_left_out_turns": _count_lost(funnel),
         "duel_params": {
             "n_turns": contract.slice.turns,
             "k_sigma": knobs.k_sigma,
@@ -121,9 +136,18 @@ def _verdict(contract: DuelContract, verdict: Mapping[str, Json]) -> dict[str, J
             "allowed_action_kinds": list(contract.dialects),
             "max_thought_tokens": knobs.max_thought_tokens,
             "max_action_tokens": knobs.max_action_tokens,
+            "max_tokens_by_kind": {
+                name: {"thought": own.thought, "action": own.action}
+                for name, own in knobs.max_tokens_by_dialect.items()
+            },
+            "max_left_out_share": knobs.max_left_out_share,
             "sequential": contract.to_document()["sequential"],
         },
     }
+
+
+def _count_lost(funnel: Mapping[str, Any]) -> int | None:
+    return funnel["noReference"] + sum(funnel["leftOut"].values()) if funnel else None
 
 
 def _references(record: TurnRecord, contract: DuelContract) -> list[Json]:
@@ -144,12 +168,12 @@ def _finite(number: float) -> Json:
 
 
 def list_texts(record: TurnRecord, contract: DuelContract) -> list[tuple[str, str, str]]:
-    """Everything that was said on a turn: who, the thought and the action; a side without an action has neither."""
+    """Everything that was said on a turn: who, the thought and the action; the whole reply where it holds no action."""
     found: list[tuple[str, str, str]] = []
     for at, reference in enumerate(record.references):
         rollout = split_teacher(reference.sample, record.dialect, contract)
-        found.append((f"teacher {at + 1}", rollout.thought, rollout.action))
+        found.append((f"teacher {at + 1}", rollout.thought or reference.sample.text, rollout.action))
     for name, side in ((KING, record.played.king), (CHALLENGER, record.played.challenger)) if record.played else ():
         rollout = split_side(side.sample, record.dialect, contract)
-        found.append((name, rollout.thought, rollout.action))
+        found.append((name, rollout.thought or side.sample.text, rollout.action))
     return found

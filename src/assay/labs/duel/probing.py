@@ -12,8 +12,8 @@ from assay.labs.duel.drawing import DrawnSlice
 from assay.labs.duel.evidence_log import INJECTABILITY, PROTOCOL, DuelLog
 from assay.labs.duel.injectability import Injection, InjectionRule, judge_injections, probe_injectability, split_probe
 from assay.labs.duel.probe_prompts import PROMPTS, Expects
-from assay.labs.duel.protocol_probe import Reply, Summary, probe, summarise_replies
-from assay.labs.duel.records import Sample, read_forced, read_sample
+from assay.labs.duel.protocol_probe import ProbeReply, Reply, Summary, probe, summarise_replies
+from assay.labs.duel.records import LEFT_OUT, read_forced, read_sample
 from assay.labs.duel.registration import DuelContract
 from assay.models.protocol import Model
 from assay.verifier.lab import Record
@@ -21,7 +21,7 @@ from assay.verifier.lab import Record
 __all__ = ["Probed", "ask_injectability", "ask_protocol", "find_probes", "judge_probes"]
 
 _FORCED: Final = "an action was found and could be forced"
-_LEFT_OUT: Final = ("context-too-long", "template-refuses")
+_UNASKED: Final = "could not be asked: every turn that was tried was left out"
 _UNPROMPTABLE: Final = "unpromptable:"
 
 
@@ -66,7 +66,12 @@ async def ask_protocol(model: Model, contract: DuelContract, seed: int) -> dict[
     """
     result = await probe(model, contract.probes.protocol, seed=seed, era=contract.knobs.era)
     replies: list[Json] = [
-        {"prompt": reply.prompt, "number": reply.number, "sample": reply.sample.to_body() if reply.sample else None}
+        {
+            "prompt": reply.prompt,
+            "number": reply.number,
+            "sample": reply.sample.to_body() if reply.sample else None,
+            "leftOut": reply.left_out,
+        }
         for reply in result.replies
     ]
     return {"kind": PROTOCOL, "replies": replies}
@@ -97,14 +102,15 @@ def find_probes(contract: DuelContract, log: DuelLog, drawn: DrawnSlice) -> Prob
     told: dict[str, Json] = {}
     rejection: str | None = None
     if INJECTABILITY in log.probes:
-        finding = _judge_injectability(contract, log.probes[INJECTABILITY], drawn)
-        told["injectability"] = {"passed": finding is None, "enforced": True, "detail": finding or _FORCED}
+        asked, finding = _judge_injectability(contract, log.probes[INJECTABILITY], drawn)
+        detail = finding or (_FORCED if asked else _UNASKED)
+        told["injectability"] = {"passed": finding is None if asked else None, "enforced": True, "detail": detail}
         rejection = f"{_UNPROMPTABLE}{finding}" if finding else None
     if PROTOCOL in log.probes:
         summary = _judge_protocol(contract, log.probes[PROTOCOL])
         enforced = contract.probes.protocol.mode == "enforce"
         told["protocol"] = _tell_protocol(summary, enforced=enforced)
-        if enforced and not summary.passed and rejection is None:
+        if enforced and summary.n and not summary.passed and rejection is None:
             rejection = f"protocol:{summary.detail}"
     return Probed(told=told, rejection=rejection)
 
@@ -113,7 +119,8 @@ def _refuse(msg: str) -> NoReturn:
     raise EvidenceInvalid(msg)
 
 
-def _judge_injectability(contract: DuelContract, entry: Record, drawn: DrawnSlice) -> str | None:
+def _judge_injectability(contract: DuelContract, entry: Record, drawn: DrawnSlice) -> tuple[bool, str | None]:
+    """Whether any turn could be asked, and what is wrong."""
     read_object(dict(entry), INJECTABILITY, {"kind": str, "injections": list})
     rule = InjectionRule.of(contract, drawn.seed)
     found = [
@@ -123,7 +130,7 @@ def _judge_injectability(contract: DuelContract, entry: Record, drawn: DrawnSlic
     asked = [*zip(drawn.turns[:count], drawn.dialects[:count], strict=True)]
     if [(item.turn, item.dialect) for item in found] != asked:
         _refuse(f"{INJECTABILITY}: expected the first {count} turns of the slice")
-    return judge_injections(found)
+    return any(item.left_out is None for item in found), judge_injections(found)
 
 
 def _list(entry: Record, name: str) -> list[Json]:
@@ -136,8 +143,8 @@ def _read_injection(value: Json, where: str, rule: InjectionRule) -> Injection:
     body = read_object(value, where, members)
     turn, dialect, left_out = cast(str, body["turn"]), cast(str, body["dialect"]), body["leftOut"]
     if left_out is not None:
-        if left_out not in _LEFT_OUT or (body["sample"], body["echo"]) != (None, None):
-            _refuse(f"{where}: expected nothing but a reason of {', '.join(_LEFT_OUT)} of a turn that is left out")
+        if left_out not in LEFT_OUT or (body["sample"], body["echo"]) != (None, None):
+            _refuse(f"{where}: expected nothing but a reason of {', '.join(LEFT_OUT)} of a turn that is left out")
         return Injection(turn=turn, dialect=dialect, left_out=cast(str, left_out))
     sample = read_sample(body["sample"], f"{where}.sample")
     echo = None if body["echo"] is None else read_forced(body["echo"], f"{where}.echo")
@@ -154,22 +161,31 @@ def _judge_protocol(contract: DuelContract, entry: Record) -> Summary:
     expects: dict[str, Expects] = {prompt.name: prompt.expects for prompt in PROMPTS}
     found = [_read_reply(item, f"{PROTOCOL}[{at}]") for at, item in enumerate(_list(entry, "replies"))]
     asked = [(prompt.name, number) for prompt in PROMPTS for number in range(settings.samples)]
-    if [(name, number) for name, number, _ in found] != asked:
+    if [(reply.prompt, reply.number) for reply in found] != asked:
         _refuse(f"{PROTOCOL}: expected {settings.samples} replies to each of {len(PROMPTS)} prompts, in order")
-    replies = [Reply(prompt=name, expects=expects[name], text=sample and sample.text) for name, _, sample in found]
+    replies = [
+        Reply(prompt=reply.prompt, expects=expects[reply.prompt], text=reply.sample and reply.sample.text)
+        for reply in found
+        if reply.left_out is None
+    ]
     return summarise_replies(replies, settings.min_pass_rate, contract.knobs.era)
 
 
-def _read_reply(value: Json, where: str) -> tuple[str, int, Sample | None]:
-    body = read_object(value, where, {"prompt": str, "number": int, "sample": (dict, type(None))})
+def _read_reply(value: Json, where: str) -> ProbeReply:
+    members = {"prompt": str, "number": int, "sample": (dict, type(None)), "leftOut": (str, type(None))}
+    body = read_object(value, where, members)
     sample = None if body["sample"] is None else read_sample(body["sample"], f"{where}.sample")
-    return cast(str, body["prompt"]), cast(int, body["number"]), sample
+    left_out = cast("str | None", body["leftOut"])
+    if left_out is not None and (left_out not in LEFT_OUT or sample is not None):
+        _refuse(f"{where}: expected nothing but a reason of {', '.join(LEFT_OUT)} of a reply that is left out")
+    prompt, number = cast(str, body["prompt"]), cast(int, body["number"])
+    return ProbeReply(prompt=prompt, number=number, sample=sample, left_out=left_out)
 
 
 def _tell_protocol(summary: Summary, *, enforced: bool) -> dict[str, Json]:
     by_prompt: Mapping[str, Sequence[str]] = summary.by_prompt
     return {
-        "passed": summary.passed,
+        "passed": summary.passed if summary.n else None,
         "enforced": enforced,
         "detail": summary.says,
         "replies": summary.n,

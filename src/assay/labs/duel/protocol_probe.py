@@ -22,6 +22,7 @@ from assay.labs.duel.records import Sample
 from assay.labs.duel.rendering import think_prompt
 from assay.labs.duel.requests import ask_all
 from assay.labs.duel.sections import Protocol
+from assay.models.errors import BadAnswer, ContextTooLong
 from assay.models.protocol import Model, Sampling
 from assay.stats.exact import read_fraction
 
@@ -143,11 +144,16 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeReply:
-    """One reply as it came: the prompt's name, which sample of it, and the text; None where the template refused."""
+    """One reply as it came: the prompt's name, which sample of it, and the text.
+
+    The text is None where the template refused, and where the reply is left out for a fault of ours, whose name
+    ``left_out`` then is.
+    """
 
     prompt: str
     number: int
     sample: Sample | None
+    left_out: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +239,7 @@ async def probe(
     texts = [
         Reply(prompt=reply.prompt, expects=expected[reply.prompt], text=reply.sample and reply.sample.text)
         for reply in replies
+        if reply.left_out is None
     ]
     return ProbeResult(replies=replies, summary=summarise_replies(texts, settings.min_pass_rate, era))
 
@@ -247,7 +254,10 @@ async def _ask(model: Model, settings: Protocol, prompt: ProbePrompt, seed: int,
         temperature=settings.temperature,
         seed=sample_seed(seed, prompt.name, _WHO, number),
     )
-    completion = await model.complete(text, sampling)
+    try:
+        completion = await model.complete(text, sampling)
+    except (BadAnswer, ContextTooLong) as fault:  # ours, and asking again would not help
+        return ProbeReply(prompt=prompt.name, number=number, sample=None, left_out=fault.code)
     return ProbeReply(prompt=prompt.name, number=number, sample=Sample.of(completion))
 
 

@@ -3,8 +3,9 @@
 Thoughts, actions and scores are not logged: whoever verifies reads them out of the texts by the registered rules.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, cast
 
 from assay.kernel.canonical import Json
@@ -17,7 +18,11 @@ from assay.verifier.lab import Record
 __all__ = [
     "CHALLENGER",
     "KING",
+    "LEFT_OUT",
+    "LONGEST_SAMPLE",
+    "REFUSED",
     "SIDES",
+    "TEACHER",
     "Forced",
     "Played",
     "Reference",
@@ -30,12 +35,24 @@ __all__ = [
 ]
 
 SideName: TypeAlias = Literal["king", "challenger"]
+TEACHER: Final = "teacher"
 KING: Final = "king"
 CHALLENGER: Final = "challenger"
 SIDES: Final[tuple[SideName, ...]] = (KING, CHALLENGER)
+LEFT_OUT: Final = ("bad-answer", "context-too-long", "template-refuses")
+"""Why a turn, or a reply of a probe, may be left out: faults of ours, all of them."""
+
+REFUSED: Final = "refused"
+LONGEST_SAMPLE: Final = 50_000
+"""Characters of a completion that are kept: an entry has to fit a log, and no token limit of a contract comes near."""
+
 
 _ENVELOPE: Final = frozenset(LAYOUT.log(TURNS).envelope)
 _NUMBER: Final = (int, float, type(None))
+_HEX: Final = re.compile(r"[0-9a-f]{64}")
+_REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+_FINISHES: Final = ("stop", "length", REFUSED)
+_MOST_TOTAL: Final = 1e-3  # a log-probability is never above 0 but by rounding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +60,11 @@ class Sample:
     """One completion, as it came.
 
     Args:
-        text: The text; each lone surrogate is replaced, since no file could hold it.
-        finish: ``stop`` or ``length``.
+        text: The text; each lone surrogate is replaced, since no file could hold it, and nothing is kept beyond
+            :data:`LONGEST_SAMPLE` characters.
+        finish: ``stop``, ``length``, or ``refused`` where the model's own chat template refused the conversation.
         tokens: Tokens generated.
-        broken: Whether something had to be replaced; a side forfeits with such a text.
+        broken: Whether something had to be replaced or cut; a side forfeits with such a text.
     """
 
     text: str
@@ -57,7 +75,8 @@ class Sample:
     @classmethod
     def of(cls, completion: Completion) -> "Sample":
         """What is logged of a completion."""
-        text = completion.text.encode("utf-8", "replace").decode("utf-8")
+        kept = completion.text[:LONGEST_SAMPLE]
+        text = "".join(_REPLACED if "\ud800" <= sign <= "\udfff" else sign for sign in kept)
         return cls(text=text, finish=completion.finish, tokens=completion.tokens, broken=text != completion.text)
 
     def to_body(self) -> dict[str, Json]:
@@ -164,6 +183,8 @@ class TurnRecord:
         references: The teacher's samples, all of them.
         played: What the sides did; None where no reference holds an action, or the turn is left out.
         left_out: Why the turn is left out for both sides, a fault of ours; None where it is not.
+        fault_of: Whose model it was that failed, by role; None where the turn is not left out.
+        prompts: SHA-256 of the prompt that each model was asked with, in hex, by role.
     """
 
     index: int
@@ -172,6 +193,8 @@ class TurnRecord:
     references: tuple[Reference, ...]
     played: Played | None = None
     left_out: str | None = None
+    fault_of: str | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def to_body(self) -> dict[str, Json]:
         """The body of the turn's log entry."""
@@ -184,6 +207,8 @@ class TurnRecord:
             "king": self.played.king.to_body() if self.played else None,
             "challenger": self.played.challenger.to_body() if self.played else None,
             "leftOut": self.left_out,
+            "faultOf": self.fault_of,
+            "prompts": {role: self.prompts[role] for role in sorted(self.prompts)},
         }
 
     @classmethod
@@ -203,6 +228,8 @@ class TurnRecord:
             "king": (dict, type(None)),
             "challenger": (dict, type(None)),
             "leftOut": (str, type(None)),
+            "faultOf": (str, type(None)),
+            "prompts": dict,
         }
         body = read_object({name: value for name, value in entry.items() if name not in _ENVELOPE}, where, members)
         king, challenger = body["king"], body["challenger"]
@@ -222,7 +249,9 @@ class TurnRecord:
                 for at, item in enumerate(read_list(body["references"], where))
             ),
             played=played,
-            left_out=cast("str | None", body["leftOut"]),
+            left_out=_read_reason(body["leftOut"], body["faultOf"], where),
+            fault_of=cast("str | None", body["faultOf"]),
+            prompts=_read_prompts(body["prompts"], where),
         )
 
 
@@ -237,8 +266,35 @@ def read_sample(value: Json, where: str) -> Sample:
         EvidenceInvalid: It holds none.
     """
     body = read_object(value, where, {"text": str, "finish": str, "tokens": int, "broken": bool})
-    text, finish = cast(str, body["text"]), cast(str, body["finish"])
-    return Sample(text=text, finish=finish, tokens=cast(int, body["tokens"]), broken=cast(bool, body["broken"]))
+    text, finish, tokens = cast(str, body["text"]), cast(str, body["finish"]), cast(int, body["tokens"])
+    broken = cast(bool, body["broken"])
+    if finish not in _FINISHES or tokens < 0 or len(text) > LONGEST_SAMPLE:
+        msg = f"{where}: expected a finish of {', '.join(_FINISHES)}, a count of tokens, and no more text than is kept"
+        raise EvidenceInvalid(msg)
+    if broken and _REPLACED not in text and len(text) < LONGEST_SAMPLE:
+        msg = f"{where}: is said to be broken, and nothing in it was replaced or cut"
+        raise EvidenceInvalid(msg)
+    return Sample(text=text, finish=finish, tokens=tokens, broken=broken)
+
+
+def _read_reason(value: Json, of: Json, where: str) -> str | None:
+    if value is None and of is None:
+        return None
+    if value not in LEFT_OUT or of not in (TEACHER, KING, CHALLENGER):
+        msg = (
+            f"{where}: expected a reason of {', '.join(LEFT_OUT)} and whose fault it was, got {value!a:.60}, {of!a:.60}"
+        )
+        raise EvidenceInvalid(msg)
+    return cast(str, value)
+
+
+def _read_prompts(value: Json, where: str) -> dict[str, str]:
+    prompts = value if isinstance(value, dict) else {}
+    for role, digest in prompts.items():
+        if role not in (TEACHER, KING, CHALLENGER) or not isinstance(digest, str) or not _HEX.fullmatch(digest):
+            msg = f"{where}.prompts: expected the SHA-256 of a prompt by role, got {role!a:.60}"
+            raise EvidenceInvalid(msg)
+    return cast("dict[str, str]", prompts)
 
 
 def read_forced(value: Json, where: str) -> Forced:
@@ -249,8 +305,9 @@ def read_forced(value: Json, where: str) -> Forced:
     """
     body = read_object(value, where, {"total": _NUMBER, "tokens": int, "size": int})
     total, tokens, size = body["total"], cast(int, body["tokens"]), cast(int, body["size"])
-    if tokens < 0 or size < 0:
-        msg = f"{where}: expected counts, got {tokens} tokens and {size} bytes"
+    number = 0.0 if total is None else float(cast(float, total))
+    if tokens < 0 or size < 0 or (tokens and not size) or number > _MOST_TOTAL or (number and not tokens):
+        msg = f"{where}: no echo has {tokens} tokens and {size} bytes with a sum of {total!a:.60}"
         raise EvidenceInvalid(msg)
     return Forced(total=None if total is None else float(cast(float, total)), tokens=tokens, size=size)
 

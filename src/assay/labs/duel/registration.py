@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 from assay.kernel.canonical import Json, dumps
 from assay.kernel.errors import BadInput
 from assay.labs.duel.dialects import DIALECTS
-from assay.labs.duel.eras import FIRST_SAFE_VERSION, era_of
+from assay.labs.duel.eras import FIRST_SAFE_VERSION, NEWEST_VERSION, era_of
 from assay.labs.duel.expectations import EXPECTATIONS
 from assay.labs.duel.knobs import Knobs
 from assay.labs.duel.sections import (
@@ -135,6 +135,8 @@ def _check_version(contract: Contract) -> Iterator[str]:
             f"contract.version: versions before {FIRST_SAFE_VERSION} are the public network's and are only replayed "
             f"(`assay duel replay`); a duel is run under version {FIRST_SAFE_VERSION} or later"
         )
+    if contract.version > NEWEST_VERSION:
+        yield f"contract.version: this release knows the rules up to version {NEWEST_VERSION}, got {contract.version}"
     versions = [change.version for change in contract.history]
     if versions != sorted(set(versions)) or versions[-1] != contract.version:
         yield f"contract.history: expected each version once, in order, up to {contract.version}, got {versions}"
@@ -156,6 +158,12 @@ def _check_models(contract: DuelContract) -> Iterator[str]:
         yield from _check_spec(f"{place}.model", model)
     if contract.challenger.model != KING:
         yield from _check_spec("challenger.model", contract.challenger.model)
+    elif contract.challenger.recipe is None:
+        yield "challenger.model: is the king's, and no recipe changes it; a copy is no challenger"
+    for place, side in ((KING, contract.king), ("challenger", contract.challenger)):
+        model = contract.king.model if side.model == KING else side.model
+        if model.startswith("server:") and (side.recipe is not None or contract.architecture):
+            yield f"{place}: a recipe, or a pinned architecture, needs a model whose files are here, got {model!a:.60}"
     for place, side in ((KING, contract.king), ("challenger", contract.challenger)):
         if side.weights == contract.teacher.weights:
             yield f"{place}.weights: are the teacher's; the teacher would beat everybody by construction"

@@ -24,6 +24,7 @@ TOLERANCE: Final = 1e-9
 
 Agreement: TypeAlias = Literal["identical", "agrees", "differs", "not stored"]
 LAST_NETWORK_VERSION: Final = FIRST_SAFE_VERSION - 1
+_EARLY: Final = ("unpromptable:", "protocol:", "unservable:")
 _MODES: Final = ("reason", "min_rg", "min_rga")
 
 
@@ -83,8 +84,13 @@ def replay(artefact: Artefact) -> Replay:
         BadInput: The verdict names no rule, or a number of it that cannot be read.
         EvidenceInvalid: The rows cannot be scored by that rule.
     """
-    rule, outcome = _judge(artefact)
     stored = artefact.verdict
+    if _is_early(stored.get("rejection_reason")):
+        # Turned down by a probe: there are no rows to score, and the slice alone can be held against what is stored.
+        nothing = Outcome(margin=0.0, se=math.inf, z=0.0, challenger_wins=False, paired=0)
+        crown = _compare("challenger_wins", stored.get("challenger_wins"), derived=False)
+        return Replay(name=artefact.name, rule="probe", outcome=nothing, comparisons=(crown, *_compare_slice(artefact)))
+    rule, outcome = _judge(artefact)
     found = [
         _compare("margin", stored.get("margin"), outcome.margin),
         _compare("se", stored.get("se", _ABSENT), outcome.se if math.isfinite(outcome.se) else None),
@@ -95,6 +101,10 @@ def replay(artefact: Artefact) -> Replay:
     if outcome.forfeit_turns is not None:
         found.append(_compare("n_forfeit_turns", stored.get("n_forfeit_turns", _ABSENT), outcome.forfeit_turns))
     return Replay(name=artefact.name, rule=rule, outcome=outcome, comparisons=(*found, *_compare_slice(artefact)))
+
+
+def _is_early(reason: object) -> bool:
+    return isinstance(reason, str) and reason.startswith(_EARLY)
 
 
 class _Absent:
@@ -143,6 +153,8 @@ def _judge(artefact: Artefact) -> tuple[str, Outcome]:
 
 def _wins(artefact: Artefact, duel: Duel, knobs: Knobs, sequential: object) -> bool:
     """Whether the challenger wins; where the contract had a sequential rule, by that and not by the fixed test."""
+    if _lost_too_many(artefact.verdict):
+        return False
     if not isinstance(sequential, dict) or duel.rejection_reason is not None:
         return duel.challenger_wins
     stamped = cast("dict[str, object]", sequential)
@@ -155,6 +167,12 @@ def _wins(artefact: Artefact, duel: Duel, knobs: Knobs, sequential: object) -> b
     ordered = [differences[turn] for turn in artefact.turn_ids or () if turn in differences]
     planned = int(_read(_params_of(artefact.verdict), "n_turns", len(ordered)))
     return decide(ordered, rule, knobs.min_margin, planned=planned).crowned
+
+
+def _lost_too_many(verdict: Mapping[str, object]) -> bool:
+    """Whether, by what a verdict of ours stamps, nobody could be scored on more turns than its contract allows."""
+    played, lost = (_read(verdict, name, 0.0) for name in ("n_played_turns", "n_left_out_turns"))
+    return played > 0 and lost / played > _read(_params_of(verdict), "max_left_out_share", 1.0)
 
 
 def _params_of(verdict: Mapping[str, object]) -> Mapping[str, object]:

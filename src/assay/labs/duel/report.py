@@ -9,9 +9,16 @@ from assay.verifier.lab import Record
 
 __all__ = ["report"]
 
+_PASSED: Final = {True: "passed", False: "failed", None: "not asked"}
 _SIDES: Final = ("king", "challenger")
 _LEGS: Final = (("R", "meanR", "r"), ("G", "meanG", "g"), ("A", "meanA", "a"))
 _TONES: Final = {"rejected": "refused", "too-many-left-out": "refused"}
+_INTERVALS: Final = {
+    "errors": "The interval is as wide as the rule asks for: {0:g} standard errors to each side. The challenger is "
+    "crowned only above the bar: the larger of {0:g} standard errors and the registered least margin.",
+    "sequence": "The bounds are those of the registered confidence sequence, over differences clipped to its range; "
+    "the challenger is crowned where they lie above the registered least margin.",
+}
 _REASONS: Final = {
     "no-reference": "no sample of the teacher's held an action",
     "teacher-not-finite": "an echo of the teacher's own texts was not finite",
@@ -82,11 +89,12 @@ def _sections(v: Mapping[str, Any]) -> Iterator[Section]:
 def _margin(v: Mapping[str, Any]) -> Iterator[Block]:
     margin, funnel = v["margin"], v["funnel"]
     if margin["lower"] is not None:
+        told = v["stopping"] or margin  # after optional stopping only the sequence's own bounds say what they seem to
         row = ForestRow(
             label="challenger − king",
-            value=margin["value"],
-            lower=margin["lower"],
-            upper=margin["upper"],
+            value=min(max(margin["value"], told["lower"]), told["upper"]),
+            lower=told["lower"],
+            upper=told["upper"],
             units=margin["turns"],
         )
         bar = ForestRow(label="the bar", value=margin["bar"])
@@ -95,9 +103,7 @@ def _margin(v: Mapping[str, Any]) -> Iterator[Block]:
             unit="nats a byte",
             rows=(bar,),
             pooled=(row,),
-            note=f"The interval is as wide as the rule asks for: {margin['sigmas']:g} standard errors to each side. "
-            f"The challenger is crowned only above the bar: the larger of {margin['sigmas']:g} standard errors and the "
-            f"registered least margin.",
+            note=_INTERVALS["sequence" if v["stopping"] else "errors"].format(margin["sigmas"]),
         )
     yield _funnel(v["slice"]["turns"], funnel)
     if v["stopping"] is not None:
@@ -191,9 +197,7 @@ def _deciding(v: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _probes(v: Mapping[str, Any]) -> Table:
-    rows = tuple(
-        (name, "passed" if probe["passed"] else "failed", probe["detail"]) for name, probe in v["probes"].items()
-    )
+    rows = tuple((name, _PASSED[probe["passed"]], probe["detail"]) for name, probe in v["probes"].items())
     return Table(title="What the challenger had to pass", columns=("probe", "outcome", "detail"), rows=rows)
 
 

@@ -24,6 +24,7 @@ class Stored:
         king: The king's rows.
         margin: The margin that it was judged by; None where none is stored.
         crowned: Whether the challenger was crowned.
+        held: What else than its rows decided it; empty where nothing did.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Stored:
     king: tuple[Row, ...]
     margin: float | None
     crowned: bool
+    held: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,9 @@ class Rescored:
 def rescore(stored: Sequence[Stored], knobs: Knobs) -> Iterator[Rescored]:
     """Each duel under other numbers; one that they cannot score says why and hides no other."""
     for item in stored:
+        if item.held:
+            yield Rescored(stored=item, duel=None, why=item.held)
+            continue
         try:
             yield Rescored(stored=item, duel=judge(item.challenger, item.king, knobs))
         except AssayError as problem:

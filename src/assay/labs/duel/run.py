@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.kernel.canonical import Json
 from assay.kernel.errors import Refused
-from assay.labs.duel.contestants import open_models
+from assay.labs.duel.contestants import Contestants, open_models
 from assay.labs.duel.corpus.corpus import Corpus, Turn, open_corpus
 from assay.labs.duel.drawing import DrawnSlice, draw_slice
 from assay.labs.duel.evidence_log import INJECTABILITY, PROTOCOL, opened_body, read_log
@@ -77,26 +77,27 @@ class _Duel:
         if run.size(TURNS) > _OPENED_FIRST and self._finished(run):
             progress.advance(len(self.turns))
             return
-        models = await open_models(self.contract, self.corpus, self.folder, progress.say)
+        found = await open_models(self.contract, self.corpus, self.drawn, self.folder, progress.say)
+        models = found.models
         try:
-            self._open(run, models)
+            self._open(run, found)
             await self._probe(run, models, progress)
             if not self._rejected(run):
                 await self._play_turns(run, models, progress)
         finally:
             await models.close()
 
-    def _open(self, run: OpenRun, models: Models) -> None:
+    def _open(self, run: OpenRun, found: Contestants) -> None:
         """Commits the corpus and who plays, or holds who plays now against who began."""
         self._attach(run, MANIFEST_FILE, self.corpus.manifest_bytes)
         self._attach(run, INDEX_FILE, self.corpus.index_bytes)
         identities = {
-            "teacher": models.teacher.identity,
-            "king": models.king.identity,
-            "challenger": models.challenger.identity,
+            "teacher": found.models.teacher.identity,
+            "king": found.models.king.identity,
+            "challenger": found.models.challenger.identity,
         }
         if run.size(TURNS) == _OPENED_FIRST:
-            _append(run, opened_body(identities, self.drawn))
+            _append(run, opened_body(identities, self.drawn, found.configs))
         elif dict(read_log(run.evidence, self.drawn).models) != identities:
             msg = "the duel was begun with other models than those at hand; go on where it was begun, or begin anew"
             raise Refused(msg)

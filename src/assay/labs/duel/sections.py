@@ -59,9 +59,10 @@ class Weakened(Section):
 
 
 class Distilled(Section):
-    """A model trained on the teacher's recorded turns, for so many steps of one turn each."""
+    """A model trained on recorded turns: the first ``lessons`` of the corpus that are not in the slice, one a step."""
 
     kind: Literal["distil"]
+    lessons: Annotated[int, Field(ge=1, le=100_000)]
     steps: Annotated[int, Field(ge=1, le=1_000_000)]
     learning_rate: Annotated[float, Field(gt=0, le=1)]
     max_tokens: TokenCount

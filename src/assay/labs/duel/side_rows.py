@@ -44,6 +44,7 @@ def rows_of(record: TurnRecord, contract: DuelContract) -> TurnRows | None:
         EvidenceInvalid: Echoes are missing or too many for what the texts hold, or are of spans of another length.
     """
     where = f"turn {record.index}"
+    _check_samples(record, contract, where)
     references = [
         _parse(item, record, contract, f"{where}, reference {at}") for at, item in enumerate(record.references)
     ]
@@ -61,6 +62,18 @@ def rows_of(record: TurnRecord, contract: DuelContract) -> TurnRows | None:
         for name, side in ((KING, king), (CHALLENGER, challenger))
     }
     return TurnRows(king=rows[KING], challenger=rows[CHALLENGER], closed=closed)
+
+
+def _check_samples(record: TurnRecord, contract: DuelContract, where: str) -> None:
+    """Holds the samples against what the contract asks for: as many references, and no more tokens than are allowed."""
+    count, wanted = len(record.references), contract.duel.teacher_samples
+    if count != wanted and not (record.left_out and not count):
+        _refuse(f"{where}: the contract asks the teacher {wanted} times, and {count} of its samples are logged")
+    samples = [reference.sample for reference in record.references]
+    samples += [side.sample for side in (record.played.king, record.played.challenger)] if record.played else []
+    limit = contract.token_limit(record.dialect)
+    if any(sample.tokens > limit for sample in samples):
+        _refuse(f"{where}: a sample has more than the {limit} tokens that the contract allows")
 
 
 def _refuse(msg: str) -> NoReturn:

@@ -32,8 +32,9 @@ class Tally:
 
     @property
     def left_out_share(self) -> float:
-        """Share of the played turns that faults of ours took out."""
-        return sum(self.left_out.values()) / self.played if self.played else 0.0
+        """Share of the played turns on which nobody was scored, for whatever reason."""
+        lost = sum(self.left_out.values()) + self.no_reference
+        return lost / self.played if self.played else 0.0
 
     @property
     def told(self) -> dict[str, Json]:
@@ -50,8 +51,7 @@ def tally_turns(turns: Sequence[TurnRecord], duel: Duel) -> Tally:
     """Where the turns went."""
     left_out = Counter(record.left_out for record in turns if record.left_out is not None)
     faults = {fault.turn for fault in duel.faults if fault.owner == "teacher"}
-    if faults:
-        left_out[TEACHER_FAULT] = len(faults)
+    left_out.update({TEACHER_FAULT: len(faults)} if faults else {})
     return Tally(
         played=len(turns),
         no_reference=sum(record.played is None and record.left_out is None for record in turns),

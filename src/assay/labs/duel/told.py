@@ -127,15 +127,17 @@ def tell_turns(scored: Scored) -> list[Json]:
             line |= {"outcome": TEACHER_FAULT, "difference": None}
         else:
             line |= {"outcome": "scored", "difference": differences[record.turn]}
-            line |= {side: _tell_row(scored, sides[side][record.turn]) for side in SIDES}
+            line |= {side: _tell_row(scored, sides[side][record.turn], side) for side in SIDES}
         lines.append(line)
     return lines
 
 
-def _tell_row(scored: Scored, row: Row) -> dict[str, Json]:
+def _tell_row(scored: Scored, row: Row, side: SideName) -> dict[str, Json]:
     legs = scored.scores.score(row)
     if legs is None:
-        return {"score": scored.scores.knobs.forfeit_turn_score, "forfeit": True}
+        faults = [fault for fault in scored.decision.duel.faults if (fault.turn, fault.owner) == (row.turn, side)]
+        why = f"{faults[0].member} {faults[0].found}" if faults else "no action"
+        return {"score": scored.scores.knobs.forfeit_turn_score, "forfeit": True, "why": why}
     return {"score": legs.turn, "forfeit": False, "binds": legs.binding, "r": legs.r, "g": legs.g, "a": legs.a}
 
 

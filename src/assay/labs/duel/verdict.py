@@ -17,6 +17,7 @@ from assay.labs.duel.evidence_log import DuelLog, read_log
 from assay.labs.duel.probing import judge_probes
 from assay.labs.duel.records import CHALLENGER, KING
 from assay.labs.duel.registration import DuelContract
+from assay.labs.duel.sections import Side
 from assay.labs.duel.side_rows import rows_of
 from assay.labs.duel.stopping import Stop, watch_turns
 from assay.labs.duel.tallies import Tally, tally_turns
@@ -33,7 +34,12 @@ _SAYS: Final = {
     "thought-too-short": "The king stays: the challenger's thoughts are shorter than the contract asks for.",
     "causality-fail": "The king stays: too few of the challenger's actions follow from its thoughts.",
     "rejected": "The challenger was turned down before it was scored.",
-    "too-many-left-out": "No crown is decided: more turns were left out for faults of ours than the contract allows.",
+    "too-many-left-out": "No crown is decided: on more turns than the contract allows, nobody could be scored.",
+}
+_SAYS_SEQUENTIAL: Final = {
+    "crown": "The challenger takes the crown: the registered sequence decided for it, and it passed both gates.",
+    "king-stays": "The king stays: the registered sequence decided that the challenger's margin is not above the bar.",
+    "undecided": "The king stays: the registered sequence did not decide within the slice.",
 }
 _SCORED: Final = ("margin", "scores", "funnel", "stopping", "turns", "deciding")
 
@@ -80,6 +86,11 @@ def _head(contract: DuelContract) -> dict[str, Json]:
         "seenBefore": document["seenBefore"],
         "contract": contract.contract.version,
         "knobs": document["duel"],
+        "registered": {
+            "probes": document["probes"],
+            "architecture": document["architecture"],
+            "recipes": {"king": _recipe(contract.king), "challenger": _recipe(contract.challenger)},
+        },
         "dialects": list(contract.dialects),
         "sequential": document["sequential"],
         "sides": {
@@ -88,6 +99,10 @@ def _head(contract: DuelContract) -> dict[str, Json]:
             "challengerKey": contract.challenger.key,
         },
     }
+
+
+def _recipe(side: Side) -> dict[str, Json] | None:
+    return None if side.recipe is None else cast("dict[str, Json]", side.recipe.model_dump(mode="json", by_alias=True))
 
 
 def _models(log: DuelLog) -> dict[str, Json]:
@@ -120,7 +135,7 @@ def _score(contract: DuelContract, log: DuelLog, drawn: DrawnSlice) -> dict[str,
     scored = Scored(records=log.turns, rows=rows, decision=decision)
     tally = tally_turns(log.turns, decision.duel)
     return {
-        "decision": _decision(_name_decision(contract, decision.duel, stop, tally)),
+        "decision": _decide(_name_decision(contract, decision.duel, stop, tally), stop),
         "margin": _margin(contract, decision.duel),
         "scores": {
             KING: tell_side(scored, KING),
@@ -143,6 +158,13 @@ def _name_decision(contract: DuelContract, duel: Duel, stop: Stop, tally: Tally)
         return "causality-fail"
     crowned = duel.challenger_wins if stop.decision is None else stop.decision.crowned
     return "challenger-crowned" if crowned else "king-stays"
+
+
+def _decide(name: str, stop: Stop) -> dict[str, Json]:
+    decision = _decision(name)
+    if stop.decision is not None and name in ("challenger-crowned", "king-stays"):
+        decision["says"] = _SAYS_SEQUENTIAL[stop.decision.outcome]
+    return decision
 
 
 def _decision(name: str, reason: str | None = None) -> dict[str, Json]:
@@ -174,6 +196,15 @@ def _notes(contract: DuelContract, log: DuelLog) -> list[Json]:
         ),
         _note("beacon", f"the slice hangs on the beacon, and the contract says of it: {contract.slice.beacon_from}"),
     ]
+    late = [name for name, side in ((KING, contract.king), (CHALLENGER, contract.challenger)) if side.weights is None]
+    if late:
+        notes.append(
+            _note(
+                "weights-not-registered",
+                f"the contract registers no digest of the weights of {' and '.join(late)}: which they are was fixed "
+                f"when the duel began, after the beacon was known",
+            )
+        )
     unchecked = [role for role, model in log.models.items() if not model.checked]
     if unchecked:
         notes.append(

@@ -164,5 +164,5 @@ def test_the_member_that_is_wrong_is_named():
 def test_a_conversation_with_tools_needs_a_template():
     called = {"role": "assistant", "content": "", "tool_calls": [{"id": "1"}]}
     nodes = [node("user", "x"), {"message": called, "sampled": True}, node("tool", "out"), reply("ls")]
-    with pytest.raises(EvidenceInvalid, match="calls tools"):
+    with pytest.raises(EvidenceInvalid, match="no template was given"):
         derive_view(read_envelope(envelope_of(nodes)))

@@ -11,6 +11,7 @@ from assay.models.protocol import Message
 __all__ = ["BadGraph", "Conversation", "read_conversations"]
 
 _ROLES: Final = ("system", "user", "assistant", "tool")
+_NATIVE: Final = ("tool_calls", "tool_call_id", "name")
 
 
 class BadGraph(EvidenceInvalid):
@@ -26,14 +27,28 @@ class Conversation:
     Args:
         index: Which sampled reply of the rollout it is, from 0.
         node: The reply's place among the trace's nodes.
-        messages: The messages before the reply, then the reply.
+        messages: The messages before the reply, then the reply, each as its text alone.
+        native: The same messages with their tool calls and what a result answers to, as a chat template takes them;
+            earlier reasoning is not part of them.
         plain: Whether all of them are text alone: no tool calls, no results of tools.
     """
 
     index: int
     node: int
     messages: tuple[Message, ...]
+    native: tuple[Mapping[str, Json], ...]
     plain: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Node:
+    message: Message
+    native: Mapping[str, Json]
+    sampled: bool
+
+    @property
+    def plain(self) -> bool:
+        return self.message.role != "tool" and "tool_calls" not in self.native
 
 
 def read_conversations(trace: Mapping[str, Json]) -> tuple[Conversation, ...]:
@@ -49,7 +64,7 @@ def read_conversations(trace: Mapping[str, Json]) -> tuple[Conversation, ...]:
         return ()
     read = [_read_node(node, at) for at, node in enumerate(nodes)]
     parents = _read_parents(nodes)
-    sampled = [at for at, (message, _, own) in enumerate(read) if own and message.role == "assistant"]
+    sampled = [at for at, node in enumerate(read) if node.sampled and node.message.role == "assistant"]
     return tuple(_converse(number, at, read, parents) for number, at in enumerate(sampled))
 
 
@@ -58,14 +73,14 @@ def _refuse(msg: str) -> NoReturn:
     raise BadGraph(whole)
 
 
-def _read_node(node: Json, at: int) -> tuple[Message, bool, bool]:
+def _read_node(node: Json, at: int) -> _Node:
     message = node.get("message") if isinstance(node, dict) else None
     role = message.get("role") if isinstance(message, dict) else None
     if not isinstance(node, dict) or not isinstance(message, dict) or not isinstance(role, str):
         _refuse(f"node {at}: expected an object with a message that has a role")
-    plain = role != "tool" and not message.get("tool_calls")
     content = _read_content(message.get("content"), at)
-    return Message(role=role, content=content), plain, node.get("sampled") is True
+    native = {"role": role, "content": content} | {name: message[name] for name in _NATIVE if message.get(name)}
+    return _Node(message=Message(role=role, content=content), native=native, sampled=node.get("sampled") is True)
 
 
 def _read_content(content: Json, at: int) -> str:
@@ -94,19 +109,17 @@ def _read_parents(nodes: Sequence[Json]) -> list[int | None]:
     return parents
 
 
-def _converse(
-    number: int, at: int, read: Sequence[tuple[Message, bool, bool]], parents: Sequence[int | None]
-) -> Conversation:
+def _converse(number: int, at: int, read: Sequence[_Node], parents: Sequence[int | None]) -> Conversation:
     path: list[int] = []
     step: int | None = at
     while step is not None:
         path.append(step)
         step = parents[step]
-    path.reverse()
-    kept = [read[place] for place in path if read[place][0].role in _ROLES]
+    kept = [read[place] for place in reversed(path) if read[place].message.role in _ROLES]
     return Conversation(
         index=number,
         node=at,
-        messages=tuple(message for message, _, _ in kept),
-        plain=all(plain for _, plain, _ in kept),
+        messages=tuple(node.message for node in kept),
+        native=tuple(node.native for node in kept),
+        plain=all(node.plain for node in kept),
     )

@@ -86,8 +86,11 @@ def read_envelope(value: Json) -> Envelope:
     Raises:
         BadEnvelope: It holds none; the message names the member that is wrong.
     """
-    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
-        _refuse("schema", f"{SCHEMA}", value.get("schema") if isinstance(value, dict) else value)
+    if not isinstance(value, dict):
+        _refuse("the whole", "an object", value)
+    schema = value.get("schema")
+    if type(schema) is not int or schema != SCHEMA:
+        _refuse("schema", f"{SCHEMA}", schema)
     task, policy, trace = (_read_object(value, name) for name in ("task", "policy", "trace"))
     _read_text(task, "task.uid")
     return Envelope(

@@ -4,6 +4,7 @@ The honest side is one more sample of the teacher's own: nothing reads more like
 once, so that trying many thoughts costs no more than what is new in each.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -205,13 +206,16 @@ async def _stage(teacher: Model, turn: Turn, rule: StageRule) -> Staged | None:
     """The turn, or None where it does not fit the teacher or the teacher writes no action."""
     try:
         prompt = think_prompt(teacher.render(turn.prefix))
-        samples = [await _sample(teacher, prompt, turn, rule, number) for number in range(rule.references)]
-        honest = await _find_honest(teacher, prompt, turn, rule)
+        # All at once, since a local model draws samples of one prompt together.
+        numbers = range(rule.references + _TRIES)
+        samples = await asyncio.gather(*(_sample(teacher, prompt, turn, rule, number) for number in numbers))
+        parsed = [sample for sample in samples[: rule.references] if not sample.forfeit]
+        honest = next((one for one in samples[rule.references :] if one.action and one.thought), None)
+        if honest is None or not parsed:
+            return None
         asked = _Prompter(teacher)
-        references = [await _measure(asked, prompt, sample) for sample in samples if not sample.forfeit]
+        references = [await _measure(asked, prompt, sample) for sample in parsed]
     except (BadInput, ContextTooLong):
-        return None
-    if honest is None or not references:
         return None
     return Staged(
         turn=turn.turn_id,
@@ -221,14 +225,6 @@ async def _stage(teacher: Model, turn: Turn, rule: StageRule) -> Staged | None:
         references=tuple(references),
         honest=honest,
     )
-
-
-async def _find_honest(teacher: Model, prompt: str, turn: Turn, rule: StageRule) -> Rollout | None:
-    for number in range(rule.references, rule.references + _TRIES):
-        rollout = await _sample(teacher, prompt, turn, rule, number)
-        if not rollout.forfeit and rollout.thought:
-            return rollout
-    return None
 
 
 async def _sample(teacher: Model, prompt: str, turn: Turn, rule: StageRule, number: int) -> Rollout:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay.labs.duel.crown import Decision, decide
+from assay.labs.duel.means import mean
 from assay.labs.duel.redteam.attacks import TOLERANCE, Finding, Result, conclude, signed
 from assay.labs.duel.redteam.phrases import FILLER, announce
 from assay.labs.duel.redteam.stage import Stage, Staged
@@ -128,8 +129,7 @@ async def _run_leaked_reference(stage: Stage) -> Finding:
 async def _rise(stage: Stage, found: Decision) -> float:
     """How much higher the thoughts stand than the honest ones, as a mean over turns."""
     honest = {row.turn: _stands(row) or 0.0 for row in await stage.play_honest()}
-    rises = [(_stands(row) or 0.0) - honest[row.turn] for row in found.rows.challenger]
-    return sum(rises) / len(rises)
+    return mean([(_stands(row) or 0.0) - honest[row.turn] for row in found.rows.challenger])
 
 
 async def _run_suffix(stage: Stage) -> Finding:
