@@ -50,3 +50,13 @@ def test_a_server_that_generates_nothing_loses_no_token():
 def test_what_is_no_number_stays_so():
     assert math.isnan(measure_span([(0, 1), (1, 2)], [None, math.nan, -1.0], 1).total)
     assert measure_span([(0, 1), (1, 2)], [None, -math.inf, -1.0], 1).total == -math.inf
+
+
+def test_a_sum_beyond_every_float_is_infinite_and_no_error():
+    offsets = [(at, at + 1) for at in range(4)]
+    assert measure_span(offsets, [None, *[-1.7e308] * 3], 1, generated=0).total == -math.inf
+
+
+def test_a_sum_is_rounded_once():
+    offsets = [(at, at + 1) for at in range(11)]
+    assert measure_span(offsets, [None, *[-0.1] * 10], 1, generated=0).total == -1.0

@@ -16,7 +16,8 @@ from assay.labs.duel.redteam.attacks import Result
 from assay.labs.duel.redteam.ground import Ground, read_ground
 from assay.labs.duel.redteam.report import RedTeam, report_redteam, tell_redteam
 from assay.labs.duel.redteam.search import LEAST_TURNS, SearchResult, search
-from assay.labs.duel.redteam.stage import PRACTICE, StageRule, set_stage
+from assay.labs.duel.redteam.stage import PRACTICE, Advance, StageRule, ignore, set_stage
+from assay.labs.duel.redteam.staged import ATTACKS as STAGED_ATTACKS
 from assay.labs.duel.redteam.staged import run_staged
 from assay.labs.duel.redteam.table import run_table
 from assay.labs.duel.run import open_registered_corpus
@@ -41,15 +42,28 @@ class _Plan:
     weights: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Effort:
+    """Where models are looked for, how many scores the search may ask for, and what it is drawn by."""
+
+    folder: Path
+    budget: int
+    seed: int
+
+
 def answer_redteam(arguments: argparse.Namespace, echo: Echo) -> Answer:
     """Known attacks on a contract; exit code 1 where it loses to one, or the search finds what pays."""
     path: Path = arguments.contract
     ground = read_ground(read_document(path))
     plan = _plan(ground, path.parent) if arguments.teacher else _practise(ground)
     results = run_table(ground)
-    if not arguments.quiet:
+    effort = _Effort(folder=path.parent, budget=arguments.budget, seed=ground.seed)
+    if arguments.quiet:
+        staged, turns, found = asyncio.run(_ask(plan, effort, ignore))
+    else:
         echo.note(f"asking {plan.spec.text}: {plan.rule.turns} turns, and {arguments.budget} scores for the search")
-    staged, turns, found = asyncio.run(_ask(plan, path.parent, arguments.budget, ground.seed))
+        with echo.progress("attacking", len(STAGED_ATTACKS) + max(arguments.budget, 2)) as bar:
+            staged, turns, found = asyncio.run(_ask(plan, effort, bar.advance))
     team = RedTeam(
         name=ground.contract.id if ground.contract else path.name,
         ground=ground,
@@ -90,13 +104,14 @@ def _plan(ground: Ground, folder: Path) -> _Plan:
     )
 
 
-async def _ask(plan: _Plan, folder: Path, budget: int, seed: int) -> tuple[tuple[Result, ...], int, SearchResult]:
+async def _ask(plan: _Plan, effort: _Effort, advance: Advance) -> tuple[tuple[Result, ...], int, SearchResult]:
     """The attacks on the teacher, on how many turns, and what the search found."""
-    teacher = open_model(plan.spec, folder)
+    teacher = open_model(plan.spec, effort.folder)
     try:
         _check(teacher, plan)
         stage = await set_stage(teacher, plan.turns, plan.rule, least=LEAST_TURNS)
-        return await run_staged(stage), len(stage.turns), await search(stage, budget, seed)
+        staged = await run_staged(stage, advance)
+        return staged, len(stage.turns), await search(stage, effort.budget, effort.seed, advance)
     finally:
         await teacher.close()
 

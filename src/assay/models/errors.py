@@ -24,6 +24,6 @@ class ModelUnavailable(ModelFault):
 
 
 class BadAnswer(ModelFault):
-    """The model answered what the protocol does not allow: half a body, a wrong count of tokens, no numbers."""
+    """The model answered what the protocol does not allow, such as a wrong count of tokens, or no numbers."""
 
     code = "bad-answer"

@@ -26,8 +26,14 @@ class SpanScore:
 
 
 def sum_exactly(values: Sequence[float]) -> float:
-    """The sum, rounded once, the same in every release of Python; infinite or not a number where one of them is."""
-    return fsum(values) if all(map(isfinite, values)) else sum(values)
+    """The sum, rounded once, the same in every release of Python; infinite or not a number where one of them is.
+
+    Infinite too where it is beyond every float, as a hostile server may make it.
+    """
+    try:
+        return fsum(values) if all(map(isfinite, values)) else sum(values)
+    except OverflowError:
+        return sum(values)
 
 
 def count_prompt(offsets: Sequence[tuple[int, int]], start: int) -> int:

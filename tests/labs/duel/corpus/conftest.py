@@ -86,6 +86,24 @@ class Failing:
         action()
 
 
+@pytest.fixture(scope="session")
+def make_envelope():
+    """An envelope of a rollout with these nodes, and its trace with these members."""
+
+    def make(nodes, **trace):
+        return {
+            "schema": 1,
+            "rollout_id": "r1",
+            "source": "swe",
+            "task": {"uid": "u", "sid": "org__repo-12", "repo": "org/repo", "language": "python"},
+            "policy": {"id": "p", "model": "endpoint/model", "harness": "h", "action_kind": "bash"},
+            "stored_at": "2026-09-10T00:00:00Z",
+            "trace": {"nodes": nodes, "stop_condition": "agent_completed", "errors": [], "rewards": {}, **trace},
+        }
+
+    return make
+
+
 @pytest.fixture
 def store(tmp_path):
     return FolderStore(tmp_path / "store")

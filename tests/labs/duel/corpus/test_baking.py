@@ -122,11 +122,7 @@ def test_what_is_baked_renders_as_the_tools_do(steps, has_system, system, tools)
     for kind, text, commands in steps:
         nodes.append(reply(text, *commands) if kind == "reply" else node(kind, text))
     for found in converse(*nodes, reply("done", "exit")):
-        try:
-            baked = bake(found, tools, RENDER)
-        except ToolParityError:
-            assert not system.strip() or any(text != text.strip() for _, text, _ in steps)
-            continue
+        baked = bake(found, tools, RENDER)
         assert write(baked) == RENDER(found.native, tools)
         assert {message.role for message in baked} <= {"system", "user", "assistant"}
         runs = [role for at, role in enumerate(roles(found)) if role != "tool" or roles(found)[at - 1] != "tool"]
@@ -136,6 +132,14 @@ def test_what_is_baked_renders_as_the_tools_do(steps, has_system, system, tools)
 
 def roles(conversation):
     return [message.role for message in conversation.messages]
+
+
+@pytest.mark.parametrize("letter", "ABC")
+def test_texts_that_look_like_the_marks_of_a_rendering_are_texts(letter):
+    hostile = f"mark0mark{letter} mark1mark{letter}"
+    nodes = (node("system", hostile), node("user", hostile), reply(hostile, hostile), node("tool", hostile))
+    found = converse(*nodes, reply("done", "exit"))[-1]
+    assert write(bake(found, TOOLS, RENDER)) == RENDER(found.native, TOOLS)
 
 
 REFUSED = {

@@ -12,6 +12,7 @@ __all__ = ["BadGraph", "Conversation", "read_conversations"]
 
 _ROLES: Final = ("system", "user", "assistant", "tool")
 _NATIVE: Final = ("tool_calls", "tool_call_id", "name")
+_MOST_SHOWN: Final = 5_000_000  # messages over all conversations, which grow with the square of the replies
 
 
 class BadGraph(EvidenceInvalid):
@@ -55,7 +56,8 @@ def read_conversations(trace: Mapping[str, Json]) -> tuple[Conversation, ...]:
     """One conversation for every sampled reply, in the order of the nodes.
 
     Raises:
-        BadGraph: The nodes are no tree: a parent that does not come earlier, or not exactly one root.
+        BadGraph: The nodes are no tree: a parent that does not come earlier, or not exactly one root. Or they are so
+            many that the conversations would hold more than 5,000,000 messages together.
     """
     nodes = trace.get("nodes")
     if not isinstance(nodes, list):
@@ -65,6 +67,7 @@ def read_conversations(trace: Mapping[str, Json]) -> tuple[Conversation, ...]:
     read = [_read_node(node, at) for at, node in enumerate(nodes)]
     parents = _read_parents(nodes)
     sampled = [at for at, node in enumerate(read) if node.sampled and node.message.role == "assistant"]
+    _check_size(sampled, parents)
     return tuple(_converse(number, at, read, parents) for number, at in enumerate(sampled))
 
 
@@ -107,6 +110,15 @@ def _read_parents(nodes: Sequence[Json]) -> list[int | None]:
     if parents.count(None) != 1:
         _refuse(f"expected exactly one root, got {parents.count(None)}")
     return parents
+
+
+def _check_size(sampled: Sequence[int], parents: Sequence[int | None]) -> None:
+    depths: list[int] = []
+    for parent in parents:
+        depths.append(1 if parent is None else depths[parent] + 1)
+    shown = sum(depths[at] for at in sampled)
+    if shown > _MOST_SHOWN:
+        _refuse(f"the conversations would hold {shown:,} messages, and at most {_MOST_SHOWN:,} are read")
 
 
 def _converse(number: int, at: int, read: Sequence[_Node], parents: Sequence[int | None]) -> Conversation:

@@ -92,11 +92,11 @@ def read_envelope(value: Json) -> Envelope:
     if type(schema) is not int or schema != SCHEMA:
         _refuse("schema", f"{SCHEMA}", schema)
     task, policy, trace = (_read_object(value, name) for name in ("task", "policy", "trace"))
-    _read_text(task, "task.uid")
+    _read_id(task, "task.uid")
     return Envelope(
-        rollout_id=_read_text(value, "rollout_id"),
+        rollout_id=_read_id(value, "rollout_id"),
         source=_read_text(value, "source"),
-        instance_id=_read_text(task, "task.sid"),
+        instance_id=_read_id(task, "task.sid"),
         repo=_read_text(task, "task.repo"),
         language=_read_text(task, "task.language"),
         stratum=_read_maybe(task, "task.stratum") or None,
@@ -131,6 +131,13 @@ def _read_text(holder: Mapping[str, Json], place: str) -> str:
     value = _read_maybe(holder, place)
     if value is None:
         _refuse(place, "text", None)
+    return value
+
+
+def _read_id(holder: Mapping[str, Json], place: str) -> str:
+    value = _read_text(holder, place)
+    if not value:
+        _refuse(place, "text that is not empty", value)
     return value
 
 

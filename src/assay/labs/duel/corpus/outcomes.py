@@ -17,9 +17,9 @@ _CAP: Final = "rollout stopped: max_turns"
 def rollout_outcome(trace: Mapping[str, Json]) -> Outcome:
     """Whether a rollout solved its task, failed, was not graded, or broke for reasons that are not the policy's."""
     stop = trace.get("stop_condition")
-    errors = trace.get("errors")
-    real = [error for error in (errors if isinstance(errors, list) else []) if not _is_cap(error, stop)]
-    if real or stop not in _CLEAN_STOPS:
+    errors = trace.get("errors") or []
+    broke = not isinstance(errors, list) or not all(_is_cap(error, stop) for error in errors)
+    if broke or stop not in _CLEAN_STOPS:
         return "errored"
     score = _grade(trace.get("rewards"))
     if isinstance(score, bool) or not isinstance(score, int | float | str):

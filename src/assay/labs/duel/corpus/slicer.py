@@ -83,4 +83,6 @@ def ended_on_purpose(trace: Mapping[str, Json], last: int) -> bool:
 
 
 def _mend(message: Message) -> Message:
+    if _FENCE not in message.content:
+        return message
     return Message(role=message.role, content=message.content.replace(_FENCE, "```bash\n"))

@@ -126,16 +126,17 @@ class _Tree:
     """Nodes that are shared where parent, role and content agree."""
 
     nodes: list[Node] = field(default_factory=list[Node])
-    places: dict[Node, int] = field(default_factory=dict[Node, int])
+    places: dict[tuple[int | None, str, str], int] = field(default_factory=dict[tuple[int | None, str, str], int])
 
     def add(self, sliced: Sliced) -> int:
         """The node of the reply, after its whole conversation was put in."""
         parent: int | None = None
         for message in (*sliced.prefix, sliced.reference):
-            node = Node(parent=parent, role=message.role, content=message.content)
-            parent = self.places.setdefault(node, len(self.nodes))
-            if parent == len(self.nodes):
-                self.nodes.append(node)
+            key = (parent, message.role, message.content)
+            place = self.places.setdefault(key, len(self.nodes))
+            if place == len(self.nodes):
+                self.nodes.append(Node(parent=parent, role=message.role, content=message.content))
+            parent = place
         return cast(int, parent)
 
 

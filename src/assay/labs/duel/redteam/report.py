@@ -96,7 +96,7 @@ def _staged(team: RedTeam) -> Iterator[Block]:
     yield _lay_out("Attacks, scored by this teacher", team.staged)
     found = team.search
     told = (
-        ("best suffix", found.best.suffix or "(none: nothing beats the honest thought)"),
+        ("best suffix", found.best.suffix or "(none)"),
         ("kept of the honest thought", "all" if found.best.kept is None else f"{found.best.kept} characters"),
         ("gain while climbing", signed(found.climbed)),
         ("gain over the honest thought", signed(found.over_honest)),

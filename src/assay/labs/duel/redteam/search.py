@@ -13,7 +13,7 @@ from assay.kernel.errors import BadInput
 from assay.kernel.random import Stream
 from assay.labs.duel.crown import Decision, decide
 from assay.labs.duel.redteam.phrases import PHRASES
-from assay.labs.duel.redteam.stage import Stage, Staged
+from assay.labs.duel.redteam.stage import Advance, Stage, Staged, ignore
 
 __all__ = ["HONEST", "LEAST_TURNS", "SILENT", "Proposal", "SearchResult", "search", "write_thought"]
 
@@ -87,13 +87,14 @@ class SearchResult:
     turns: int
 
 
-async def search(stage: Stage, budget: int, seed: int) -> SearchResult:
+async def search(stage: Stage, budget: int, seed: int, advance: Advance = ignore) -> SearchResult:
     """What pays most among so many proposals, and whether it pays on turns that the search did not see.
 
     Args:
         stage: The turns, and the teacher that scores on them; at least :data:`LEAST_TURNS`.
         budget: Scores that may be asked for while climbing, at least those of the honest and the empty thought.
         seed: What the proposals are drawn by.
+        advance: Called after each score.
 
     Raises:
         BadInput: The stage has fewer turns.
@@ -103,7 +104,7 @@ async def search(stage: Stage, budget: int, seed: int) -> SearchResult:
     if len(stage.turns) < LEAST_TURNS:
         msg = f"a search needs at least {LEAST_TURNS} turns, and the stage has {len(stage.turns)}"
         raise BadInput(msg)
-    climb = _Climb(stage, stage.turns[::2], max(budget, 2), Stream(seed, "duel/redteam/search"))
+    climb = _Climb(stage, stage.turns[::2], max(budget, 2), Stream(seed, "duel/redteam/search"), advance)
     best = await climb.go()
     judged = _Judged(stage, stage.turns[1::2])
     against = await judged.duel(best, HONEST)
@@ -141,11 +142,12 @@ class _Score:
 class _Climb:
     """A climb under way."""
 
-    def __init__(self, stage: Stage, turns: Sequence[Staged], budget: int, stream: Stream) -> None:
+    def __init__(self, stage: Stage, turns: Sequence[Staged], budget: int, stream: Stream, advance: Advance) -> None:
         self._stage = stage
         self._turns = turns
         self._budget = budget
         self._stream = stream
+        self._advance = advance
         self._known: dict[Proposal, _Score] = {}
 
     @property
@@ -190,6 +192,7 @@ class _Climb:
         blocked = duel.duel.thought_floor_blocked or duel.duel.causality_blocked
         paid = duel.challenger.reason
         self._known[proposal] = _Score(paid=paid, worth=paid - _BLOCKED if blocked else paid)
+        self._advance()
         return self._known[proposal].worth
 
     def _draw(self, at: Proposal) -> Proposal | None:

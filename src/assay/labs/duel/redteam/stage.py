@@ -7,7 +7,7 @@ once, so that trying many thoughts costs no more than what is new in each.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from assay.kernel.errors import BadInput, MissingMaterial
 from assay.labs.duel.corpus.corpus import Turn
@@ -21,7 +21,10 @@ from assay.labs.duel.rows import Pair, Row
 from assay.models.errors import ContextTooLong
 from assay.models.protocol import Message, Model, Sampling, TeacherForcing
 
-__all__ = ["PRACTICE", "Reference", "Stage", "StageRule", "Staged", "set_stage"]
+__all__ = ["PRACTICE", "Advance", "Reference", "Stage", "StageRule", "Staged", "ignore", "set_stage"]
+
+Advance: TypeAlias = Callable[[], object]
+"""Told that one more piece of the work is done."""
 
 _TRIES: Final = 4  # samples among which one with an action is looked for
 
@@ -174,6 +177,10 @@ class _Prompter:
         if key not in self._known:
             self._known[key] = (await force(self._teacher, text, start)).per_byte
         return self._known[key]
+
+
+def ignore() -> None:
+    """Tells nobody of what is done."""
 
 
 async def set_stage(teacher: Model, turns: Sequence[Turn], rule: StageRule, *, least: int = 2) -> Stage:

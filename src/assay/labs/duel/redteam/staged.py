@@ -8,7 +8,7 @@ from assay.labs.duel.crown import Decision, decide
 from assay.labs.duel.means import mean
 from assay.labs.duel.redteam.attacks import TOLERANCE, Finding, Result, conclude, signed
 from assay.labs.duel.redteam.phrases import FILLER, announce
-from assay.labs.duel.redteam.stage import Stage, Staged
+from assay.labs.duel.redteam.stage import Advance, Stage, Staged, ignore
 from assay.labs.duel.redteam.synthetic import lengthen, middle_of
 from assay.labs.duel.rows import Row
 
@@ -161,11 +161,19 @@ ATTACKS: Final = (
 )
 
 
-async def run_staged(stage: Stage) -> tuple[Result, ...]:
+async def run_staged(stage: Stage, advance: Advance = ignore) -> tuple[Result, ...]:
     """What came of every attack on a stage.
+
+    Args:
+        stage: The turns, and the teacher that scores on them.
+        advance: Called after each attack.
 
     Raises:
         ContextTooLong: A thought does not fit the teacher's window.
         ModelUnavailable: The teacher cannot be reached.
     """
-    return tuple([Result(id=each.id, name=each.name, finding=await each.run(stage)) for each in ATTACKS])
+    results: list[Result] = []
+    for attack in ATTACKS:
+        results.append(Result(id=attack.id, name=attack.name, finding=await attack.run(stage)))
+        advance()
+    return tuple(results)
