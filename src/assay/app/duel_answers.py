@@ -158,6 +158,9 @@ def _show(arguments: argparse.Namespace, _: Echo) -> Answer:
 
 def _export(arguments: argparse.Namespace, _: Echo) -> Answer:
     """The bundle as an artefact in the public form."""
+    if arguments.to.exists() and arguments.to.resolve() == arguments.bundle.resolve():
+        msg = f"{arguments.to} is the bundle itself; name another file"
+        raise BadInput(msg, path=str(arguments.to))
     data = read_duel(arguments.bundle, export_artefact)
     try:
         arguments.to.write_bytes(data)

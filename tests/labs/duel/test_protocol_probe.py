@@ -222,7 +222,8 @@ def test_a_model_that_cannot_be_reached_is_raised_and_leaves_nothing_under_way()
 
 @pytest.mark.parametrize("fault", [ContextTooLong, BadAnswer])
 def test_a_fault_that_trying_again_would_not_mend_is_left_out_and_counts_for_nobody(fault):
-    result = asyncio.run(probe(Challenger(failing(fault)), SETTINGS, seed=5))
+    shadow = SETTINGS.model_copy(update={"mode": "shadow"})
+    result = asyncio.run(probe(Challenger(failing(fault)), shadow, seed=5))
     left_out = [reply for reply in result.replies if reply.left_out is not None]
     assert {(reply.prompt, reply.left_out, reply.sample) for reply in left_out} == {("editor-search", fault.code, None)}
     assert (result.summary.n, result.summary.passed) == (20 - len(left_out), True)

@@ -161,6 +161,8 @@ def _judge_protocol(contract: DuelContract, entry: Record) -> Summary:
     expects: dict[str, Expects] = {prompt.name: prompt.expects for prompt in PROMPTS}
     found = [_read_reply(item, f"{PROTOCOL}[{at}]") for at, item in enumerate(_list(entry, "replies"))]
     asked = [(prompt.name, number) for prompt in PROMPTS for number in range(settings.samples)]
+    if settings.mode == "enforce" and any(reply.left_out is not None for reply in found):
+        _refuse(f"{PROTOCOL}: a probe that is enforced leaves no reply out")
     if [(reply.prompt, reply.number) for reply in found] != asked:
         _refuse(f"{PROTOCOL}: expected {settings.samples} replies to each of {len(PROMPTS)} prompts, in order")
     replies = [

@@ -257,6 +257,8 @@ async def _ask(model: Model, settings: Protocol, prompt: ProbePrompt, seed: int,
     try:
         completion = await model.complete(text, sampling)
     except (BadAnswer, ContextTooLong) as fault:  # ours, and asking again would not help
+        if settings.mode == "enforce":  # a reply that is left out would let a side choose what it is judged by
+            raise
         return ProbeReply(prompt=prompt.name, number=number, sample=None, left_out=fault.code)
     return ProbeReply(prompt=prompt.name, number=number, sample=Sample.of(completion))
 

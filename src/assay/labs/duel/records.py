@@ -271,6 +271,9 @@ def read_sample(value: Json, where: str) -> Sample:
     if finish not in _FINISHES or tokens < 0 or len(text) > LONGEST_SAMPLE:
         msg = f"{where}: expected a finish of {', '.join(_FINISHES)}, a count of tokens, and no more text than is kept"
         raise EvidenceInvalid(msg)
+    if finish == REFUSED and (text or tokens):
+        msg = f"{where}: a template that refused a conversation leaves no text"
+        raise EvidenceInvalid(msg)
     if broken and _REPLACED not in text and len(text) < LONGEST_SAMPLE:
         msg = f"{where}: is said to be broken, and nothing in it was replaced or cut"
         raise EvidenceInvalid(msg)
