@@ -104,6 +104,10 @@ def test_a_board_says_what_may_be_claimed(cli, tmp_path, refused):
     assert "inverted" in answer["alarms"]
     assert answer["correlation"]["rho"] == -1
     refused("duel", "monitor", board, board, code=2, says=["solved", "missing"])
+    refused("duel", "monitor", board, results, "--panel", 0.5, "inf", code=2, says=["--panel", "whole number"])
+    refused("duel", "monitor", board, results, "--panel", 0.5, 1e15, code=2, says=["3 to 10000 pairs"])
+    results.write_text("model,solved,total\na,1," + "9" * 5000 + "\n", encoding="utf-8")
+    refused("duel", "monitor", board, results, code=2, says=["total", "expected a whole number"])
 
 
 @pytest.mark.parametrize("action", ["show", "export"])

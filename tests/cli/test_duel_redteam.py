@@ -48,6 +48,11 @@ def test_the_teacher_of_bare_numbers_is_not_known(arena, refused):
     refused("duel", "redteam", arena / "v5.json", "--teacher", code=2, says=["--teacher needs a whole contract"])
 
 
+@pytest.mark.parametrize("budget", [1, 0, -5])
+def test_a_search_needs_a_score_of_both_thoughts(arena, refused, budget):
+    refused("duel", "redteam", arena / "v5.json", f"--budget={budget}", code=2, says=["--budget: expected at least 2"])
+
+
 def test_another_teacher_than_the_registered_one_is_not_asked(arena, cli):
     document = json.loads((arena / "duel.json").read_text(encoding="utf-8"))
     document["teacher"]["weights"] = "sha256:" + "0" * 64

@@ -38,6 +38,7 @@ from assay.verifier.lab import Evidence, Record
 __all__ = ["ANSWERS"]
 
 _LARGEST_TABLE: Final = 10_000_000
+_LONGEST_COUNT: Final = 18  # digits of a count of tasks
 
 
 def _replay(arguments: argparse.Namespace, _: Echo) -> Answer:
@@ -106,11 +107,12 @@ def _read_stored(path: Path) -> Stored:
         return read_duel(path, read_stored)
     artefact = read_artefact(path)
     margin = artefact.verdict.get("margin")
+    known = isinstance(margin, int | float) and not isinstance(margin, bool) and isfinite(margin)
     return Stored(
         name=path.name,
         challenger=artefact.challenger,
         king=artefact.king,
-        margin=float(margin) if isinstance(margin, int | float) and not isinstance(margin, bool) else None,
+        margin=float(cast(float, margin)) if known else None,
         crowned=artefact.verdict.get("challenger_wins") is True,
     )
 
@@ -206,7 +208,11 @@ def _monitor(arguments: argparse.Namespace, _: Echo) -> Answer:
     rule = IsomorphismRule(benchmark=arguments.benchmark.stem, null_rate=arguments.null, seed=arguments.seed)
     panel = None
     if arguments.panel is not None:
-        panel = Panel(name="the earlier panel", rho=arguments.panel[0], models=int(arguments.panel[1]))
+        rho, models = arguments.panel
+        if not models.is_integer():
+            msg = f"--panel: N: expected a whole number of models, got {models:g}"
+            raise BadInput(msg)
+        panel = Panel(name="the earlier panel", rho=rho, models=int(models))
     found = compare_board(board, results, rule, panel=panel)
     told: dict[str, object] = {
         "schema": "assay.duel.monitor",
@@ -233,7 +239,7 @@ def _board_entry(row: Mapping[str, str], path: Path) -> BoardEntry:
 
 
 def _whole(row: Mapping[str, str], name: str, path: Path) -> int:
-    if not row[name].strip().isdecimal():
+    if not row[name].strip().isdecimal() or len(row[name]) > _LONGEST_COUNT:
         msg = f"{path}: {name} of {row['model']!a}: expected a whole number, got {row[name]!a:.60}"
         raise BadInput(msg)
     return int(row[name])

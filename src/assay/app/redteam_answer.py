@@ -54,6 +54,9 @@ class _Effort:
 def answer_redteam(arguments: argparse.Namespace, echo: Echo) -> Answer:
     """Known attacks on a contract; exit code 1 where it loses to one, or the search finds what pays."""
     path: Path = arguments.contract
+    if arguments.budget < 2:
+        msg = f"--budget: expected at least 2, the scores of the honest and the empty thought, got {arguments.budget}"
+        raise BadInput(msg)
     ground = read_ground(read_document(path))
     plan = _plan(ground, path.parent) if arguments.teacher else _practise(ground)
     results = run_table(ground)
@@ -62,7 +65,7 @@ def answer_redteam(arguments: argparse.Namespace, echo: Echo) -> Answer:
         staged, turns, found = asyncio.run(_ask(plan, effort, ignore))
     else:
         echo.note(f"asking {plan.spec.text}: {plan.rule.turns} turns, and {arguments.budget} scores for the search")
-        with echo.progress("attacking", len(STAGED_ATTACKS) + max(arguments.budget, 2)) as bar:
+        with echo.progress("attacking", len(STAGED_ATTACKS) + arguments.budget) as bar:
             staged, turns, found = asyncio.run(_ask(plan, effort, bar.advance))
     team = RedTeam(
         name=ground.contract.id if ground.contract else path.name,

@@ -188,15 +188,15 @@ def approximate_p(rho: float, pairs: int) -> float:
     It is what most programs print, and it serves to read published coefficients whose data are not at hand.
 
     Raises:
-        BadInput: There are fewer than 3 pairs, or *rho* does not lie between -1 and 1.
+        BadInput: There are fewer than 3 pairs or more than 10,000, or *rho* does not lie between -1 and 1.
 
     >>> approximate_p(-0.421, 29)
     0.0229479623
     """
     _require_coefficient(rho)
     freedom = pairs - 2
-    if freedom < 1:
-        msg = f"the t distribution needs 3 pairs, not {pairs}"
+    if not 1 <= freedom <= MOST_PAIRS - 2:
+        msg = f"the t distribution is computed for 3 to {MOST_PAIRS} pairs, not {pairs}"
         raise BadInput(msg)
     # With t = rho sqrt(freedom / (1 - rho^2)), the handbook's angle has the sine rho.
     sine, square = abs(rho), 1 - rho * rho

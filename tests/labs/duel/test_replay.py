@@ -106,10 +106,13 @@ def test_a_record_that_names_no_rule_is_refused(tmp_path, make_side):
         (b'{"challenger_rows": [], "king_rows": [{"turn_id": "t", "valid": true, "pairs": [{}]}]}', "lpC_yc_za"),
         (b'{"challenger_rows": [], "king_rows": [], "turn_ids": [1]}', "turn_ids: expected a list of texts"),
         (gzip.compress(b"{}", mtime=0)[:-4], "is cut short"),
+        (b'{"challenger_rows": [], "king_rows": [], "turn_ids": ["t", "t"]}', "turn_ids: expected each turn once"),
+        (b'{"verdict": {"margin": 1' + b"0" * 400 + b"}}", "at most 300 digits"),
+        (b'{"king_bank_frac": ' + b"9" * 5000 + b"}", "at most 300 digits"),
         (b"[" * 100_000, "no JSON"),
         (b"", "no JSON"),
     ],
-    ids=["broken", "list", "rows", "pairs", "turns", "cut", "deep", "empty"],
+    ids=["broken", "list", "rows", "pairs", "turns", "twice", "long", "longer", "cut", "deep", "empty"],
 )
 def test_a_file_that_is_no_artefact_is_said_to_be_none(data, said, tmp_path):
     path = tmp_path / "duel.json"
@@ -160,3 +163,48 @@ def test_rows_of_a_turn_that_came_twice_are_counted_and_the_last_one_scored(tmp_
     assert (found.agrees, found.outcome.duplicates) == (True, 1)
     found = replay(read_artefact(write_artefact(tmp_path / "b.json.gz", (*challenger, *better), king, verdict)))
     assert (found.agrees, found.outcome.duplicates) == (False, 1)
+
+
+def test_a_duel_that_a_probe_turned_down_has_no_rows(tmp_path, make_side):
+    verdict = {"challenger_wins": False, "rejection_reason": "protocol:no"}
+    assert replay(read_artefact(write_artefact(tmp_path / "a.json.gz", (), (), verdict))).agrees
+    found = replay(read_artefact(write_artefact(tmp_path / "b.json.gz", make_side([[0.1]]), (), verdict)))
+    assert [item.name for item in found.comparisons if item.agreement == "differs"] == [
+        "rows after a probe turned it down"
+    ]
+
+
+def write_sequential(path, make_knobs, make_side, turns, **changes):
+    knobs = make_knobs(score_mode="reason")
+    challenger = make_side([[0.05, 0.0, 0.0], [0.04, 0.0, 0.0], [0.05, 0.0, 0.0]], "challenger")
+    king = make_side([[0.0, 0.0, 0.0]] * 3, "king")
+    duel = judge(challenger, king, knobs)
+    ids = [turn for turn, _ in duel.differences]
+    stamped = params(knobs, n_turns=turns, sequential={"alpha": 0.05, "clip": 0.3, "minTurns": 2})
+    verdict = {"margin": duel.margin, "challenger_wins": False, "n_paired_turns": 3, "contract_version": 5}
+    more = {"n_played_turns": 3, "n_left_out_turns": 0, "duel_params": stamped, **changes}
+    return write_artefact(path, challenger, king, {**verdict, **more}, turn_ids=ids)
+
+
+def test_a_sequential_rule_needs_the_number_of_turns_it_was_registered_for(tmp_path, make_knobs, make_side):
+    assert replay(read_artefact(write_sequential(tmp_path / "a.json.gz", make_knobs, make_side, 100))).agrees
+    with pytest.raises(BadInput, match=r"expected turn_ids and duel_params\.n_turns"):
+        replay(read_artefact(write_sequential(tmp_path / "b.json.gz", make_knobs, make_side, None)))
+
+
+def test_no_more_turns_are_paired_and_left_out_than_were_played(tmp_path, make_knobs, make_side):
+    path = write_sequential(tmp_path / "a.json.gz", make_knobs, make_side, 100, n_played_turns=4, n_left_out_turns=2)
+    found = replay(read_artefact(path))
+    assert [(item.name, item.derived) for item in found.comparisons if item.agreement == "differs"] == [
+        ("turns beyond those played", 1)
+    ]
+
+
+@pytest.mark.parametrize("seed", ["7", "1" * 5000, None])
+def test_a_slice_with_another_seed_differs(seed, tmp_path, make_knobs, make_side):
+    knobs = make_knobs(score_mode="reason")
+    side = make_side([[0.1]])
+    told = {"request": {"block_hash": "0x1", "challenger_hotkey": "k"}, "slice": {"seed": seed}}
+    path = write_artefact(tmp_path / "a.json.gz", side, side, {"duel_params": params(knobs)}, **told)
+    (found,) = [item for item in replay(read_artefact(path)).comparisons if item.name == "slice.seed"]
+    assert found.agreement == "differs"

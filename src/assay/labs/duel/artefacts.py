@@ -22,6 +22,8 @@ LARGEST_ARTEFACT: Final = 1_000_000_000
 """Bytes that an artefact may have once it is unpacked."""
 
 _GZIP: Final = b"\x1f\x8b"
+_LONGEST_INTEGER: Final = 300
+"""Digits of a whole number, its sign counted: every one of them is also a finite float."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,8 @@ def read_artefact(path: Path, verdict: Mapping[str, object] | None = None) -> Ar
         isinstance(ids, list) and all(isinstance(item, str) for item in cast("list[object]", ids))
     ):
         _refuse(path, "turn_ids", "a list of texts")
+    if ids is not None and len(set(cast("list[str]", ids))) < len(cast("list[str]", ids)):
+        _refuse(path, "turn_ids", "each turn once")
     try:
         rows = {side: read_rows(record.get(f"{side}_rows")) for side in ("challenger", "king")}
     except BadInput as problem:
@@ -92,13 +96,21 @@ def read_json_file(path: Path) -> Mapping[str, object]:
     if data.startswith(_GZIP):
         data = _unpack(data, path)
     try:
-        value: object = json.loads(data)  # noqa: TID251 - the strict loader refuses NaN, and public records hold it
+        # The strict loader refuses NaN, and public records hold it.
+        value: object = json.loads(data, parse_int=_read_whole)  # noqa: TID251
     except (ValueError, RecursionError) as error:
         msg = f"{path}: this is no JSON: {error}"
         raise BadInput(msg, path=str(path)) from error
     if not isinstance(value, dict):
         _refuse(path, "the file", "an object")
     return cast("dict[str, object]", value)
+
+
+def _read_whole(digits: str) -> int:
+    if len(digits) > _LONGEST_INTEGER:
+        msg = f"expected numbers of at most {_LONGEST_INTEGER} digits, got {digits:.20}..."
+        raise ValueError(msg)
+    return int(digits)
 
 
 def _unpack(data: bytes, path: Path) -> bytes:

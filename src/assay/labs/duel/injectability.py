@@ -19,7 +19,7 @@ from assay.kernel.errors import BadInput
 from assay.labs.duel.corpus.corpus import Turn
 from assay.labs.duel.eras import Era
 from assay.labs.duel.playing import force, sample_seed
-from assay.labs.duel.records import Forced, Sample
+from assay.labs.duel.records import TEMPLATE_REFUSES, Forced, Sample
 from assay.labs.duel.registration import DuelContract
 from assay.labs.duel.rendering import action_echo, think_prompt
 from assay.labs.duel.requests import ask_all
@@ -151,7 +151,7 @@ async def _sample(model: Model, turn: Turn, rule: InjectionRule) -> tuple[str, I
         prompt = think_prompt(model.render(turn.prefix))
         completion = await model.complete(prompt, sampling)
     except BadInput:
-        return "", _leave_out(turn, "template-refuses")
+        return "", _leave_out(turn, TEMPLATE_REFUSES)
     except ContextTooLong as fault:
         if rule.era is Era.NETWORK:
             raise

@@ -17,6 +17,7 @@ from assay.labs.duel.records import (
     KING,
     REFUSED,
     TEACHER,
+    TEMPLATE_REFUSES,
     Forced,
     Played,
     Reference,
@@ -35,7 +36,6 @@ from assay.models.protocol import Completion, Echo, Model, Sampling, TeacherForc
 __all__ = ["Models", "force", "play_turn", "sample_seed"]
 
 _TRIES = 2
-TEMPLATE_REFUSES = "template-refuses"
 _SEED_DOMAIN = b"assay-duel-sample-v1"
 
 

@@ -13,12 +13,17 @@ from assay.labs.duel.evidence_log import INJECTABILITY, PROTOCOL, DuelLog
 from assay.labs.duel.injectability import Injection, InjectionRule, judge_injections, probe_injectability, split_probe
 from assay.labs.duel.probe_prompts import PROMPTS, Expects
 from assay.labs.duel.protocol_probe import ProbeReply, Reply, Summary, probe, summarise_replies
-from assay.labs.duel.records import LEFT_OUT, read_forced, read_sample
+from assay.labs.duel.records import TEMPLATE_REFUSES, read_forced, read_sample
 from assay.labs.duel.registration import DuelContract
+from assay.models.errors import BadAnswer, ContextTooLong
 from assay.models.protocol import Model
 from assay.verifier.lab import Record
 
 __all__ = ["Probed", "ask_injectability", "ask_protocol", "find_probes", "judge_probes"]
+
+_NOT_INJECTED: Final = (ContextTooLong.code, TEMPLATE_REFUSES)
+_NOT_REPLIED: Final = (BadAnswer.code, ContextTooLong.code)
+"""Why each probe leaves something out; any other fault ends it."""
 
 _FORCED: Final = "an action was found and could be forced"
 _UNASKED: Final = "could not be asked: every turn that was tried was left out"
@@ -143,9 +148,9 @@ def _read_injection(value: Json, where: str, rule: InjectionRule) -> Injection:
     body = read_object(value, where, members)
     turn, dialect, left_out = cast(str, body["turn"]), cast(str, body["dialect"]), body["leftOut"]
     if left_out is not None:
-        if left_out not in LEFT_OUT or (body["sample"], body["echo"]) != (None, None):
-            _refuse(f"{where}: expected nothing but a reason of {', '.join(LEFT_OUT)} of a turn that is left out")
-        return Injection(turn=turn, dialect=dialect, left_out=cast(str, left_out))
+        if left_out not in _NOT_INJECTED or (body["sample"], body["echo"]) != (None, None):
+            _refuse(f"{where}: expected nothing but a reason of {', '.join(_NOT_INJECTED)} of a turn that is left out")
+        return Injection(turn=turn, dialect=dialect, left_out=left_out)
     sample = read_sample(body["sample"], f"{where}.sample")
     echo = None if body["echo"] is None else read_forced(body["echo"], f"{where}.echo")
     rollout = split_probe(sample, dialect, rule)
@@ -178,8 +183,8 @@ def _read_reply(value: Json, where: str) -> ProbeReply:
     body = read_object(value, where, members)
     sample = None if body["sample"] is None else read_sample(body["sample"], f"{where}.sample")
     left_out = cast("str | None", body["leftOut"])
-    if left_out is not None and (left_out not in LEFT_OUT or sample is not None):
-        _refuse(f"{where}: expected nothing but a reason of {', '.join(LEFT_OUT)} of a reply that is left out")
+    if left_out is not None and (left_out not in _NOT_REPLIED or sample is not None):
+        _refuse(f"{where}: expected nothing but a reason of {', '.join(_NOT_REPLIED)} of a reply that is left out")
     prompt, number = cast(str, body["prompt"]), cast(int, body["number"])
     return ProbeReply(prompt=prompt, number=number, sample=sample, left_out=left_out)
 

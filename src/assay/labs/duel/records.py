@@ -18,11 +18,11 @@ from assay.verifier.lab import Record
 __all__ = [
     "CHALLENGER",
     "KING",
-    "LEFT_OUT",
     "LONGEST_SAMPLE",
     "REFUSED",
     "SIDES",
     "TEACHER",
+    "TEMPLATE_REFUSES",
     "Forced",
     "Played",
     "Reference",
@@ -39,8 +39,9 @@ TEACHER: Final = "teacher"
 KING: Final = "king"
 CHALLENGER: Final = "challenger"
 SIDES: Final[tuple[SideName, ...]] = (KING, CHALLENGER)
-LEFT_OUT: Final = ("bad-answer", "context-too-long", "template-refuses")
-"""Why a turn, or a reply of a probe, may be left out: faults of ours, all of them."""
+TEMPLATE_REFUSES: Final = "template-refuses"
+_LEFT_OUT: Final = ("bad-answer", "context-too-long", TEMPLATE_REFUSES)
+"""Why a turn may be left out: faults of ours, all of them."""
 
 REFUSED: Final = "refused"
 LONGEST_SAMPLE: Final = 50_000
@@ -283,10 +284,12 @@ def read_sample(value: Json, where: str) -> Sample:
 def _read_reason(value: Json, of: Json, where: str) -> str | None:
     if value is None and of is None:
         return None
-    if value not in LEFT_OUT or of not in (TEACHER, KING, CHALLENGER):
-        msg = (
-            f"{where}: expected a reason of {', '.join(LEFT_OUT)} and whose fault it was, got {value!a:.60}, {of!a:.60}"
-        )
+    if value not in _LEFT_OUT or of not in (TEACHER, KING, CHALLENGER):
+        expected = f"a reason of {', '.join(_LEFT_OUT)} and whose fault it was"
+        msg = f"{where}: expected {expected}, got {value!a:.60}, {of!a:.60}"
+        raise EvidenceInvalid(msg)
+    if value == TEMPLATE_REFUSES and of != TEACHER:
+        msg = f"{where}: a side whose template refuses forfeits, and no turn is left out for it"
         raise EvidenceInvalid(msg)
     return cast(str, value)
 

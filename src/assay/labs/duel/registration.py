@@ -7,9 +7,9 @@ mode that the code does not read is refused, since a knob that nothing reads wou
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, cast
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from assay.kernel.canonical import Json, dumps
+from assay.kernel.canonical import Json
 from assay.kernel.errors import BadInput
 from assay.labs.duel.dialects import DIALECTS
 from assay.labs.duel.eras import FIRST_SAFE_VERSION, NEWEST_VERSION, era_of
@@ -30,8 +30,7 @@ from assay.labs.duel.sections import (
 )
 from assay.models.catalog import parse_spec
 from assay.rules.names import nearest
-from assay.rules.problems import list_problems
-from assay.rules.registrations import copy_sealable, refuse_problems
+from assay.rules.registrations import read_model, refuse_problems
 from assay.rules.sections import Id, Section, Seen, Text
 
 __all__ = ["DuelContract", "load", "load_scoring"]
@@ -102,13 +101,7 @@ def load(document: Mapping[str, Json]) -> DuelContract:
     Raises:
         BadInput: It states none; the message lists every problem found, and so does ``details["problems"]``.
     """
-    copy = copy_sealable(document, "contract")
-    problems: list[str] = []
-    contract: DuelContract | None = None
-    try:
-        contract = DuelContract.model_validate_json(dumps(copy))
-    except ValidationError as error:
-        problems += list_problems(error, copy, EXPECTATIONS)
+    _, contract, problems = read_model(DuelContract, document, "contract", EXPECTATIONS)
     if contract is not None:
         problems += _check_whole(contract)
     if problems or contract is None:
@@ -194,9 +187,7 @@ def load_scoring(document: Mapping[str, Json]) -> Knobs:
         BadInput: The document states no such numbers; the message lists every problem found.
     """
     members = {name: value for name, value in document.items() if name in ("contract", "duel")}
-    copy = copy_sealable(members, "contract")
-    try:
-        rule = _Rule.model_validate_json(dumps(copy))
-    except ValidationError as error:
-        refuse_problems(list_problems(error, copy, EXPECTATIONS), "contract")
+    _, rule, problems = read_model(_Rule, members, "contract", EXPECTATIONS)
+    if rule is None:
+        refuse_problems(problems, "contract")
     return knobs_of(rule.contract, rule.duel)

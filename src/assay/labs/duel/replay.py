@@ -88,8 +88,13 @@ def replay(artefact: Artefact) -> Replay:
     if _is_early(stored.get("rejection_reason")):
         # Turned down by a probe: there are no rows to score, and the slice alone can be held against what is stored.
         nothing = Outcome(margin=0.0, se=math.inf, z=0.0, challenger_wins=False, paired=0)
-        crown = _compare("challenger_wins", stored.get("challenger_wins"), derived=False)
-        return Replay(name=artefact.name, rule="probe", outcome=nothing, comparisons=(crown, *_compare_slice(artefact)))
+        found = (
+            _compare("challenger_wins", stored.get("challenger_wins"), derived=False),
+            _compare("rows after a probe turned it down", 0, len(artefact.challenger) + len(artefact.king)),
+        )
+        return Replay(
+            name=artefact.name, rule="probe", outcome=nothing, comparisons=(*found, *_compare_slice(artefact))
+        )
     rule, outcome = _judge(artefact)
     found = [
         _compare("margin", stored.get("margin"), outcome.margin),
@@ -100,6 +105,9 @@ def replay(artefact: Artefact) -> Replay:
     ]
     if outcome.forfeit_turns is not None:
         found.append(_compare("n_forfeit_turns", stored.get("n_forfeit_turns", _ABSENT), outcome.forfeit_turns))
+    if "n_played_turns" in stored:
+        played, lost = _read(stored, "n_played_turns", 0), _read(stored, "n_left_out_turns", 0)
+        found.append(_compare("turns beyond those played", 0, max(0, int(outcome.paired + lost - played))))
     return Replay(name=artefact.name, rule=rule, outcome=outcome, comparisons=(*found, *_compare_slice(artefact)))
 
 
@@ -163,9 +171,12 @@ def _wins(artefact: Artefact, duel: Duel, knobs: Knobs, sequential: object) -> b
     except ValidationError as error:
         msg = f"{artefact.name}: duel_params.sequential: expected an object {{alpha, clip, minTurns}}"
         raise BadInput(msg) from error
+    planned = int(_read(_params_of(artefact.verdict), "n_turns", 0))
+    if artefact.turn_ids is None or planned < 1:
+        msg = f"{artefact.name}: a sequential rule is registered: expected turn_ids and duel_params.n_turns"
+        raise BadInput(msg)
     differences = dict(duel.differences)
-    ordered = [differences[turn] for turn in artefact.turn_ids or () if turn in differences]
-    planned = int(_read(_params_of(artefact.verdict), "n_turns", len(ordered)))
+    ordered = [differences[turn] for turn in artefact.turn_ids if turn in differences]
     return decide(ordered, rule, knobs.min_margin, planned=planned).crowned
 
 
@@ -261,8 +272,8 @@ def _compare_slice(artefact: Artefact) -> tuple[Comparison, ...]:
     beacon, key = artefact.request.get("block_hash"), artefact.request.get("challenger_hotkey")
     if isinstance(beacon, str) and isinstance(key, str):
         stored = artefact.slice.get("seed", _ABSENT)
-        stored = int(stored) if isinstance(stored, str) and stored.isdecimal() else stored
-        found.append(_compare("slice.seed", stored, slice_seed(beacon, key)))
+        seed = slice_seed(beacon, key)
+        found.append(_compare("slice.seed", stored, str(seed) if isinstance(stored, str) else seed))
     if artefact.turn_ids is not None:
         found.append(_compare("slice.digest", artefact.slice.get("digest", _ABSENT), slice_digest(artefact.turn_ids)))
         strangers = {row.turn for row in (*artefact.challenger, *artefact.king)} - set(artefact.turn_ids)

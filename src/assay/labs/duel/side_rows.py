@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from assay.kernel.errors import EvidenceInvalid
-from assay.labs.duel.records import CHALLENGER, KING, Forced, Reference, SideRecord, TurnRecord
+from assay.labs.duel.records import CHALLENGER, KING, REFUSED, TEACHER, Forced, Reference, SideRecord, TurnRecord
 from assay.labs.duel.registration import DuelContract
 from assay.labs.duel.rollouts import Rollout
 from assay.labs.duel.rows import Pair, Row
@@ -45,6 +45,7 @@ def rows_of(record: TurnRecord, contract: DuelContract) -> TurnRows | None:
     """
     where = f"turn {record.index}"
     _check_samples(record, contract, where)
+    _check_prompts(record, where)
     references = [
         _parse(item, record, contract, f"{where}, reference {at}") for at, item in enumerate(record.references)
     ]
@@ -52,6 +53,10 @@ def rows_of(record: TurnRecord, contract: DuelContract) -> TurnRows | None:
     if record.played is None:
         if parsed and record.left_out is None:
             _refuse(f"{where}: the teacher's references hold an action, but no side was asked and no reason is given")
+        if record.fault_of in (KING, CHALLENGER) and not parsed:
+            _refuse(
+                f"{where}: is left out by the {record.fault_of}, who is not asked before a reference holds an action"
+            )
         return None
     if not parsed:
         _refuse(f"{where}: no reference of the teacher's holds an action, but the sides were scored")
@@ -74,6 +79,17 @@ def _check_samples(record: TurnRecord, contract: DuelContract, where: str) -> No
     limit = contract.token_limit(record.dialect)
     if any(sample.tokens > limit for sample in samples):
         _refuse(f"{where}: a sample has more than the {limit} tokens that the contract allows")
+
+
+def _check_prompts(record: TurnRecord, where: str) -> None:
+    """Every model that left a sample was asked something, and one whose template refused was not."""
+    asked = {TEACHER: True} if record.references else {}
+    if record.played:
+        asked |= {KING: record.played.king.sample.finish != REFUSED}
+        asked |= {CHALLENGER: record.played.challenger.sample.finish != REFUSED}
+    for role, was in asked.items():
+        if (role in record.prompts) != was:
+            _refuse(f"{where}: expected {'the digest of the' if was else 'no'} prompt of the {role}")
 
 
 def _refuse(msg: str) -> NoReturn:

@@ -7,9 +7,9 @@ sealed is the full document, with every default written out.
 from collections.abc import Mapping
 from typing import Annotated, Literal, cast
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
-from assay.kernel.canonical import Json, dumps
+from assay.kernel.canonical import Json
 from assay.kernel.errors import BadInput
 from assay.labs.experiment.consistency import check_rules, read_admission
 from assay.labs.experiment.problems import EXPECTATIONS
@@ -17,8 +17,7 @@ from assay.labs.experiment.sections import Arms, Data, Estimand, Interval, Outco
 from assay.labs.experiment.signals import read_decision
 from assay.rules.admission import Stage
 from assay.rules.decisions import Table
-from assay.rules.problems import list_problems
-from assay.rules.registrations import copy_sealable, refuse_problems
+from assay.rules.registrations import read_model, refuse_problems
 from assay.rules.sections import Id, Section, Seen, Text
 
 __all__ = ["Experiment", "load"]
@@ -74,13 +73,7 @@ def load(document: Mapping[str, Json]) -> Experiment:
     Raises:
         BadInput: It states none; the message lists every problem found, and so does ``details["problems"]``.
     """
-    copy = copy_sealable(document, "registration")
-    problems: list[str] = []
-    experiment: Experiment | None = None
-    try:
-        experiment = Experiment.model_validate_json(dumps(copy))
-    except ValidationError as error:
-        problems += list_problems(error, copy, EXPECTATIONS)
+    copy, experiment, problems = read_model(Experiment, document, "registration", EXPECTATIONS)
     problems = list(dict.fromkeys([*problems, *check_rules(copy)]))
     if problems or experiment is None:
         refuse_problems(problems, "registration")

@@ -36,6 +36,20 @@ def swap_turns(finished):
     return finished.evidence.with_log("turns", entries)
 
 
+def leave_out(reason, role, **changes):
+    return lambda entry: entry.update(king=None, challenger=None, leftOut=reason, faultOf=role, **changes)
+
+
+def leave_aside(asked, reason):
+    """Leaves out the first thing that a probe asked."""
+
+    def edit(entry):
+        first = entry[asked][0]
+        first.update({name: None for name in ("sample", "echo") if name in first}, leftOut=reason)
+
+    return edit
+
+
 def tampered(finished):
     """Evidence with something wrong in it, by what it is."""
 
@@ -49,6 +63,12 @@ def tampered(finished):
         "two turns have changed places": swap_turns(finished),
         "no models were named": without(finished, "duel.opened"),
         "a probe is missing": without(finished, "probe.protocol"),
+        "a probe of a turn ends as no turn of it can": change(
+            finished, leave_aside("injections", "bad-answer"), "probe.injectability"
+        ),
+        "a probe's reply ends as none can": change(
+            finished, leave_aside("replies", "template-refuses"), "probe.protocol"
+        ),
         "another slice": change(finished, lambda entry: entry["slice"].update(seed="1"), "duel.opened"),
         "a reply was made a forfeit": change(
             finished, lambda entry: entry["king"]["sample"].update(text="I have nothing to say")
@@ -64,6 +84,12 @@ def tampered(finished):
         "a turn is left out and played": change(finished, lambda entry: entry.update(leftOut="bad-answer")),
         "a turn is left aside without a reason": change(
             finished, lambda entry: entry.update(king=None, challenger=None)
+        ),
+        "the teacher was asked nothing": change(finished, lambda entry: entry["prompts"].pop("teacher")),
+        "a side that answered was asked nothing": change(finished, lambda entry: entry["prompts"].pop("king")),
+        "a side's template loses both the turn": change(finished, leave_out("template-refuses", "king")),
+        "a side loses both a turn that it never saw": change(
+            finished, leave_out("bad-answer", "challenger", references=[])
         ),
         "a stranger among the turns": finished.evidence.with_log(
             "turns", [*logs[:-1], {"kind": "crown.given"}, logs[-1]]
